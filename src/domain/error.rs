@@ -1,0 +1,115 @@
+//! The one error of Matinee. A variant is a cause a person can act on; everything else is `Internal` with a reference.
+
+use serde::{Deserialize, Serialize};
+
+use super::hold::MOST_SEATS;
+use super::seat::SeatNo;
+
+/// What can go wrong with a command. Over HTTP it is JSON: `{"error": "seat_taken", "seats": [..], "message": ".."}`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(tag = "error", rename_all = "snake_case")]
+pub enum Error {
+    /// Some of the wanted seats are sold or held by somebody. Nothing was held.
+    #[error("{}", taken_words(.seats.len()))]
+    SeatTaken {
+        /// The taken ones.
+        seats: Vec<SeatNo>,
+        /// The other wanted ones: still free when this was decided, so that a form can keep them picked.
+        kept: Vec<SeatNo>,
+    },
+    /// Nothing was picked.
+    #[error("Pick at least one seat, then hold it.")]
+    NoSeats,
+    /// More than ten seats in one show.
+    #[error("{}", too_many_words(*.asked, *.holding))]
+    TooManySeats {
+        /// How many different seats this request asked for.
+        asked: u16,
+        /// How many the visitor holds in this show already.
+        holding: u16,
+    },
+    /// Seat numbers that this show does not have.
+    #[error("This show has no such seat. Please reload the seat map and pick again.")]
+    UnknownSeat {
+        /// The unknown numbers.
+        seats: Vec<SeatNo>,
+    },
+    /// No such show.
+    #[error("There is no such show.")]
+    UnknownShow,
+    /// The show's sales cut-off has passed.
+    #[error("Online sales for this show are closed.")]
+    SalesClosed,
+    /// No such order, or not this visitor's.
+    #[error("There is no such order.")]
+    UnknownOrder,
+    /// The hold ran out before this command.
+    #[error(
+        "Your hold has lapsed: the time to pay was over, and the seats are free for everybody again. You were not charged."
+    )]
+    HoldLapsed,
+    /// The seats were given back before.
+    #[error("These seats were released before. You were not charged.")]
+    AlreadyReleased,
+    /// A payment of this order is under way; wait for its end.
+    #[error("A payment for this order is under way. Please wait a moment.")]
+    PaymentInProgress,
+    /// The order is already paid.
+    #[error("This order is paid already.")]
+    AlreadySold,
+    /// The attempt was used before for something else.
+    #[error("This form was sent before with other content. Please reload the page and try again.")]
+    AttemptReused,
+    /// The card number cannot be one.
+    #[error("That is not a card number: use 12 to 19 digits, with or without spaces.")]
+    NotACard,
+    /// A field is missing or not of its kind.
+    #[error("The request cannot be understood: {what}.")]
+    BadInput {
+        /// Which field, and why.
+        what: String,
+    },
+    /// The server could not be reached from the browser.
+    #[error("The cinema could not be reached. Check your connection and try again; nothing was changed.")]
+    Unreachable,
+    /// The database cannot be reached right now.
+    #[error("The box office is not available right now. Please try again in a moment.")]
+    Unavailable,
+    /// A fault of ours; the log has the chain under this reference.
+    #[error("Something went wrong on our side. If it happens again, tell us this reference: {reference}")]
+    Internal {
+        /// Found in the log.
+        reference: String,
+    },
+}
+
+fn taken_words(taken: usize) -> &'static str {
+    match taken {
+        1 => "One of these seats was taken a moment ago, so none was held. The others are still picked.",
+        _ => "Some of these seats were taken a moment ago, so none was held. The others are still picked.",
+    }
+}
+
+fn too_many_words(asked: u16, holding: u16) -> String {
+    match holding {
+        0 => format!("You can hold up to {MOST_SEATS} seats in one show; this was {asked}."),
+        _ => format!(
+            "You can hold up to {MOST_SEATS} seats in one show; you hold {holding} already, and this was {asked} more."
+        ),
+    }
+}
+
+impl Error {
+    /// The HTTP status of a JSON answer.
+    pub const fn status(&self) -> u16 {
+        match self {
+            Self::SeatTaken { .. } | Self::SalesClosed | Self::HoldLapsed | Self::AlreadyReleased => 409,
+            Self::PaymentInProgress | Self::AlreadySold => 409,
+            Self::NoSeats | Self::TooManySeats { .. } | Self::UnknownSeat { .. } => 422,
+            Self::AttemptReused | Self::NotACard | Self::BadInput { .. } => 422,
+            Self::UnknownShow | Self::UnknownOrder => 404,
+            Self::Unreachable | Self::Unavailable => 503,
+            Self::Internal { .. } => 500,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Matinee sells cinema seats: pick seats on a live map, hold them all or none, pay while a countdown runs, get tickets.
+//!
+//! The rooms, and who may enter which; an arrow is an import, and only leftwards (`tests/architecture.rs` sees to it):
+//!
+//! ```text
+//! domain <- store <- box_office <- request <- api <- islands <- pages <- server <- main
+//!  pure      SQL     use cases     one HTTP    server   WASM      SSR     axum
+//!                                  request     fns      grid      HTML    assembly
+//! ```
+//!
+//! The browser gets `domain`, `api` (as calls) and `islands`; everything else is the server's. This file is the only one
+//! that looks at features.
+
+// A page's type is as deep as its elements are nested.
+#![recursion_limit = "256"]
+
+pub mod domain;
+
+#[cfg(feature = "ssr")]
+pub mod store;
+
+#[cfg(feature = "ssr")]
+pub mod box_office;
+
+#[cfg(feature = "ssr")]
+pub mod request;
+
+pub mod api;
+
+pub mod islands;
+
+#[cfg(feature = "ssr")]
+pub mod pages;
+
+#[cfg(feature = "ssr")]
+pub mod server;
+
+/// Called by the browser once the WASM is there: the islands of the page wake up.
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    leptos::mount::hydrate_islands();
+}

@@ -1,0 +1,28 @@
+//! The program: reads the command line, runs the command, and ends with one clear line if it cannot.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use matinee::server::{config::Cli, run, telemetry};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Err(error) = telemetry::init(cli.options.log_format) {
+        eprintln!("matinee: {error}");
+        return ExitCode::FAILURE;
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("matinee: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match runtime.block_on(run(cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("matinee: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

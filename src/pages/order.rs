@@ -1,0 +1,279 @@
+//! What became of an order: its tickets, or the plain story of how it ended.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_params_map;
+use qrcode::{Color, QrCode};
+
+use super::parts::{Known, bought, poster, when};
+use super::payment::declined_words;
+use super::problem::{failed, not_found};
+use crate::box_office::{self, BoxOffice};
+use crate::domain::cinema::Cinema;
+use crate::domain::ids::OrderId;
+use crate::domain::order::Standing;
+use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::ticket::{Ticket, TicketCode};
+use crate::request;
+use crate::store::payments::Refund;
+use crate::store::{StoreResult, payments, tickets};
+
+/// An order, for its visitor and for whoever has its link.
+#[component]
+pub fn OrderPage() -> impl IntoView {
+    let order = use_params_map().read_untracked().get("order").and_then(|order| order.parse::<OrderId>().ok());
+    Suspend::new(async move {
+        request::do_not_store();
+        let Some(order) = order else { return not_found() };
+        let office = request::office();
+        // Whoever looks next finishes what a crash left open; if that fails the page still tells the state.
+        let _ = box_office::resume(&office, order).await;
+        match read(&office, order).await {
+            Ok(Some(story)) => story.page(&office.cinema).into_any(),
+            Ok(None) => not_found(),
+            Err(error) => failed(error),
+        }
+    })
+}
+
+struct Story {
+    known: Known,
+    payments: Vec<Payment>,
+    tickets: Vec<Ticket>,
+    refund: Option<Refund>,
+}
+
+async fn read(office: &BoxOffice, order: OrderId) -> StoreResult<Option<Story>> {
+    let Some(known) = Known::read(office, order).await? else { return Ok(None) };
+    Ok(Some(Story {
+        payments: payments::of_order(&office.pool, order).await?,
+        tickets: tickets::of_order(&office.pool, order).await?,
+        refund: payments::refund_of_order(&office.pool, order).await?,
+        known,
+    }))
+}
+
+/// An end, told.
+struct End {
+    kind: &'static str,
+    heading: &'static str,
+    words: String,
+    facts: Vec<(&'static str, String)>,
+    next: Next,
+}
+
+enum Next {
+    Again,
+    Pay,
+    Wait,
+}
+
+impl Story {
+    fn page(&self, cinema: &Cinema) -> impl IntoView + use<> {
+        match self.known.order.standing(self.known.now) {
+            Standing::Sold { .. } => self.sold(cinema).into_any(),
+            standing => self.told(cinema, self.end(cinema, standing)).into_any(),
+        }
+    }
+
+    fn end(&self, cinema: &Cinema, standing: Standing) -> End {
+        let seats = self.known.seats();
+        let time = |instant| cinema.to_the_second(instant);
+        let held = ("Held at", time(self.known.order.held_at));
+        let total = self.known.order.total;
+        match standing {
+            Standing::Held { ends_at } => {
+                let until = ("Held until", time(ends_at));
+                match declined_words(self.payments.last(), &seats) {
+                    Some(words) => End {
+                        kind: "declined",
+                        heading: "The payment did not go through",
+                        words,
+                        facts: self.declined_at(cinema).into_iter().chain([until]).collect(),
+                        next: Next::Pay,
+                    },
+                    None => End {
+                        kind: "held",
+                        heading: "You hold these seats",
+                        words: format!("{seats} are kept for you until the time below. Nothing was charged yet."),
+                        facts: vec![held, until],
+                        next: Next::Pay,
+                    },
+                }
+            }
+            Standing::Paying { ends_at } => End {
+                kind: "paying",
+                heading: "Your payment is on its way",
+                words: "The card processor has not answered yet. This page looks again by itself; do not pay again."
+                    .into(),
+                facts: vec![("Held until", time(ends_at))],
+                next: Next::Wait,
+            },
+            Standing::Lapsed { ended_at } => End {
+                kind: "lapsed",
+                heading: "Your hold has lapsed",
+                words: format!("{seats} went back on sale before they were paid for. Nothing was charged."),
+                facts: vec![held, ("Ended at", time(ended_at)), ("Now", time(self.known.now))],
+                next: Next::Again,
+            },
+            Standing::Released { released_at } => End {
+                kind: "released",
+                heading: "You gave these seats back",
+                words: format!("{seats} are free for others. Nothing was charged."),
+                facts: vec![held, ("Given back at", time(released_at))],
+                next: Next::Again,
+            },
+            Standing::RefundOwed { since } => End {
+                kind: "refunded",
+                heading: "Your payment is being refunded",
+                words: format!(
+                    "The payment arrived after your hold had ended, and not all of {seats} were still free. All of the {total} goes back to your card. There are no tickets for this order."
+                ),
+                facts: self.refund_facts(cinema, since),
+                next: Next::Again,
+            },
+            Standing::Refunded { refunded_at } => End {
+                kind: "refunded",
+                heading: "Your payment was refunded",
+                words: format!(
+                    "The payment arrived after your hold had ended, and not all of {seats} were still free. All of the {total} went back to your card. There are no tickets for this order."
+                ),
+                facts: self.refund_facts(cinema, refunded_at),
+                next: Next::Again,
+            },
+            Standing::Sold { sold_at } => End {
+                kind: "sold",
+                heading: "Your tickets",
+                words: String::new(),
+                facts: vec![("Paid at", time(sold_at))],
+                next: Next::Again,
+            },
+        }
+    }
+
+    fn declined_at(&self, cinema: &Cinema) -> Option<(&'static str, String)> {
+        match self.payments.last()?.state {
+            PaymentState::Declined { settled_at, .. } | PaymentState::Failed { settled_at } => {
+                Some(("Declined at", cinema.to_the_second(settled_at)))
+            }
+            _ => None,
+        }
+    }
+
+    fn refund_facts(&self, cinema: &Cinema, changed_at: chrono::DateTime<chrono::Utc>) -> Vec<(&'static str, String)> {
+        let Some(refund) = &self.refund else { return vec![("Since", cinema.to_the_second(changed_at))] };
+        let mut facts = vec![
+            ("Hold ended at", cinema.to_the_second(refund.hold_ended_at)),
+            ("Payment arrived at", cinema.to_the_second(refund.owed_since)),
+        ];
+        match &refund.made {
+            Some((at, reference)) => facts.extend([
+                ("Refunded at", cinema.to_the_second(*at)),
+                ("Refunded", refund.amount.to_string()),
+                ("Reference", reference.clone()),
+            ]),
+            None => facts.push(("To be refunded", refund.amount.to_string())),
+        }
+        facts
+    }
+
+    fn told(&self, cinema: &Cinema, end: End) -> impl IntoView + use<> {
+        let order = &self.known.order;
+        let facts = end.facts.into_iter().map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> });
+        let testid = if end.kind == "lapsed" { "lapsed-notice" } else { "outcome" };
+        let again = view! {
+            <a class="button primary" href=format!("/shows/{}", order.show)>"Choose seats again"</a>
+            <a class="button" href="/">"What’s on"</a>
+        };
+        let next = match end.next {
+            Next::Again => again.into_any(),
+            Next::Pay => {
+                view! { <a class="button primary" href=format!("/orders/{}/pay", order.id)>"Continue to payment"</a> }
+                    .into_any()
+            }
+            Next::Wait => view! {
+                <meta http-equiv="refresh" content="2"/>
+                <a class="button primary" href=format!("/orders/{}", order.id)>"Look again"</a>
+            }
+            .into_any(),
+        };
+        view! {
+            <Title text=format!("{} · {}", end.heading, cinema.name)/>
+            <main id="main">
+                <header class="outcome" data-o=end.kind data-testid=testid>
+                    <h1>{end.heading}</h1>
+                    <p>{end.words}</p>
+                    <dl class="facts">{facts.collect_view()}<div><dt>"Order"</dt><dd><code>{order.code()}</code></dd></div></dl>
+                    <p class="actions">{next}</p>
+                </header>
+                <div class="told">{bought(cinema, &self.known)}</div>
+            </main>
+        }
+    }
+
+    fn sold(&self, cinema: &Cinema) -> impl IntoView + use<> {
+        let order = &self.known.order;
+        let paid_at = self.payments.iter().find_map(|payment| match payment.state {
+            PaymentState::Captured { settled_at, .. } => Some(cinema.to_the_second(settled_at)),
+            _ => None,
+        });
+        view! {
+            <Title text=format!("Your tickets · {}", cinema.name)/>
+            <main id="main">
+                <header class="outcome" data-o="sold" data-testid="outcome">
+                    <h1>"Your tickets"</h1>
+                    <p>"Paid "{order.total.to_string()}" at "{paid_at}", order "<code>{order.code()}</code>". Show one code a person at the door."</p>
+                    <p class="actions"><a class="button" href="/my">"My tickets"</a></p>
+                </header>
+                <ul class="tickets">{self.tickets.iter().map(|ticket| self.ticket(cinema, ticket)).collect_view()}</ul>
+            </main>
+        }
+    }
+
+    fn ticket(&self, cinema: &Cinema, ticket: &Ticket) -> impl IntoView + use<> {
+        let show = &self.known.show;
+        let name = show.plan.name(ticket.seat);
+        let place = show.plan.place(ticket.seat);
+        let zone = place.map(|place| show.plan.zones()[place.zone].to_lowercase()).unwrap_or_default();
+        let seat = place.map(|place| format!("Row {}, seat {}, {zone}", show.plan.rows()[place.row], place.number));
+        view! {
+            <li>
+                <article class="ticket" data-testid="ticket">
+                    {poster(&show.film, false)}
+                    <div class="ticket-what">
+                        <h2>{show.film.title.clone()}</h2>
+                        <dl class="facts">
+                            <div><dt>"When"</dt><dd>{when(cinema, show.starts_at)}</dd></div>
+                            <div><dt>"Hall"</dt><dd>{show.hall.clone()}</dd></div>
+                            <div><dt>"Seat"</dt><dd>{seat}</dd></div>
+                            <div><dt>"Order"</dt><dd><code>{self.known.order.code()}</code></dd></div>
+                        </dl>
+                    </div>
+                    <div class="stub">
+                        {qr(&ticket.code, &name)}
+                        <p class="seat-no">{name}</p>
+                        <code>{ticket.code.to_string()}</code>
+                    </div>
+                </article>
+            </li>
+        }
+    }
+}
+
+/// The ticket's code as a QR code of one path.
+fn qr(code: &TicketCode, seat: &str) -> Option<impl IntoView + use<>> {
+    let qr = QrCode::new(code.as_str()).ok()?;
+    let width = qr.width();
+    let path: String = qr
+        .to_colors()
+        .iter()
+        .enumerate()
+        .filter(|(_, color)| **color == Color::Dark)
+        .map(|(index, _)| format!("M{} {}h1v1h-1z", index % width, index / width))
+        .collect();
+    Some(view! {
+        <svg class="qr" viewBox=format!("0 0 {width} {width}") role="img" aria-label=format!("QR code for seat {seat}")>
+            <path d=path fill="currentColor" shape-rendering="crispEdges"></path>
+        </svg>
+    })
+}

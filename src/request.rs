@@ -1,0 +1,94 @@
+//! What a server function or a page may ask of the HTTP request it answers, and set on its response.
+
+use std::sync::Arc;
+
+use axum::extract::Query;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use leptos::prelude::{expect_context, use_context};
+use leptos_axum::ResponseOptions;
+use tower_sessions::Session;
+use uuid::Uuid;
+
+use crate::box_office::BoxOffice;
+use crate::domain::Error;
+use crate::domain::ids::VisitorId;
+use crate::store::visitors;
+
+/// The box office; the server puts it into every request's context.
+pub fn office() -> Arc<BoxOffice> {
+    expect_context()
+}
+
+/// Who is asking; `None` for a stranger. The cookie is signed, so its id is believed without asking the database.
+pub fn visitor() -> Option<VisitorId> {
+    session()?.id().map(|id| VisitorId(visitors::uuid(id)))
+}
+
+/// Who is asking; a stranger becomes a visitor now, because there will be something to keep.
+///
+/// # Errors
+/// [`Error::Unavailable`] when the session cannot be stored.
+pub async fn visitor_to_be() -> Result<VisitorId, Error> {
+    if let Some(visitor) = visitor() {
+        return Ok(visitor);
+    }
+    let unavailable = |error: tower_sessions::session::Error| {
+        tracing::warn!(%error, "a session could not be stored");
+        Error::Unavailable
+    };
+    let session = session().ok_or(Error::Unavailable)?;
+    // The session layer sends the cookie of a session that has something in it.
+    session.insert("visits", 1).await.map_err(unavailable)?;
+    session.save().await.map_err(unavailable)?;
+    visitor().ok_or(Error::Unavailable)
+}
+
+fn session() -> Option<Session> {
+    use_context::<Parts>()?.extensions.get::<Session>().cloned()
+}
+
+/// The value of a parameter of the address, decoded; `None` when it is absent.
+pub fn query(name: &str) -> Option<String> {
+    let parts = use_context::<Parts>()?;
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok()?;
+    pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+}
+
+/// The error that a form without JavaScript came back with, if it was sent to this endpoint.
+pub fn form_error(endpoint: &str) -> Option<Error> {
+    let path = query("__path")?;
+    (path == endpoint)
+        .then(|| query("__err"))
+        .flatten()
+        .map(|error| server_fn::error::ServerFnUrlError::<Error>::decode_err(&error))
+}
+
+/// Sets the status of the page.
+pub fn set_status(status: StatusCode) {
+    if let Some(options) = use_context::<ResponseOptions>() {
+        options.set_status(status);
+    }
+}
+
+/// Sets a header of the response.
+pub fn set_header(name: HeaderName, value: &str) {
+    if let (Some(options), Ok(value)) = (use_context::<ResponseOptions>(), HeaderValue::from_str(value)) {
+        options.insert_header(name, value);
+    }
+}
+
+/// The page is this visitor's alone and true only now: no cache keeps it, and Back asks again.
+pub fn do_not_store() {
+    set_header(header::CACHE_CONTROL, "no-store");
+}
+
+/// Sends the browser elsewhere.
+pub fn redirect(path: &str) {
+    leptos_axum::redirect(path, false);
+}
+
+/// A new name for one try of a command, for a form's hidden field.
+pub fn new_attempt() -> Uuid {
+    Uuid::new_v4()
+}

@@ -1,0 +1,165 @@
+//! The command line and the environment. Every flag has a variable of the same meaning; the flag wins.
+//!
+//! The doc comments below are the text of `matinee --help`, read by a cinema's technician.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use leptos::config::LeptosOptions;
+
+/// Where `make build` puts the pages' assets, seen from the folder of the source.
+const BUILT_SITE: &str = "target/site";
+/// Beside the assets: which hash is part of which asset's name.
+const HASH_FILE: &str = "hash.txt";
+
+/// Sells cinema seats: a live seat map, holds, payment, tickets.
+///
+/// Without a command it serves the site. Without a database URL it runs a private Postgres of its own in the data folder.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "matinee", version)]
+pub struct Cli {
+    /// What to do; serves when absent.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The flags that every command shares.
+    #[command(flatten)]
+    pub options: Options,
+}
+
+/// What a technician can ask of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Subcommand)]
+pub enum Command {
+    /// Serve the site until it is stopped with Ctrl-C or a TERM signal (the default).
+    #[default]
+    Serve,
+    /// Bring the database's tables up to date, then end. Serving does this by itself.
+    Migrate,
+    /// Load the demo cinema into an empty database, then end.
+    Seed,
+    /// Check on the live database that every promise was kept (no seat sold twice, no payment without tickets or
+    /// refund, ...); name each breach and end with an error if there is one.
+    Prove,
+}
+
+/// Flags that every command accepts, before or after its name.
+#[derive(Debug, Clone, Args)]
+pub struct Options {
+    /// Address and port to serve on. Use 0.0.0.0:3000 to be reachable from other machines.
+    #[arg(long, env = "MATINEE_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3000", global = true)]
+    pub listen: SocketAddr,
+
+    /// Postgres to use, such as postgres://user:password@host/name. Absent or empty: a private Postgres in the data
+    /// folder, started and stopped with this program.
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true, global = true)]
+    database_url: Option<String>,
+
+    /// Folder of the private Postgres. Made if need be; back it up while the program is stopped.
+    #[arg(long, env = "MATINEE_DATA_DIR", value_name = "FOLDER", default_value = ".matinee", global = true)]
+    pub data_dir: PathBuf,
+
+    /// How to write the log: text for people, json (one object a line) for a log collector.
+    #[arg(long, env = "MATINEE_LOG_FORMAT", value_name = "FORMAT", default_value = "text", global = true)]
+    pub log_format: LogFormat,
+
+    /// Send the visitors' cookie over HTTPS only. Set it when the site is served through a proxy with HTTPS.
+    #[arg(long, env = "MATINEE_SECURE_COOKIE", global = true)]
+    pub secure_cookie: bool,
+
+    /// Folder of the built assets. Absent: target/site, or else the folder `site` beside the program.
+    #[arg(long, env = "MATINEE_SITE", value_name = "FOLDER", global = true)]
+    site: Option<PathBuf>,
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Options {
+    /// The database to use, or `None` for the private one. An empty value counts as none: `DATABASE_URL= matinee` works.
+    pub fn database_url(&self) -> Option<&str> {
+        self.database_url.as_deref().map(str::trim).filter(|url| !url.is_empty())
+    }
+
+    /// The folder of the built assets, as an absolute path.
+    pub fn site(&self) -> PathBuf {
+        let chosen = self.site.clone().filter(|site| !site.as_os_str().is_empty()).unwrap_or_else(|| {
+            let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("site")));
+            first_folder(Path::new(BUILT_SITE), beside)
+        });
+        std::path::absolute(&chosen).unwrap_or(chosen)
+    }
+
+    /// What Leptos needs to name the assets in a page.
+    ///
+    /// The hashes lie with the assets, so that a copied site folder is complete; `cargo leptos` leaves them beside the
+    /// program instead. Without either, pages work but stay without WASM and styles.
+    pub fn leptos(&self) -> LeptosOptions {
+        let site = self.site();
+        let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(HASH_FILE)));
+        let hashes = [Some(site.join(HASH_FILE)), beside].into_iter().flatten().find(|file| file.is_file());
+        LeptosOptions::builder()
+            .output_name("matinee")
+            .site_root(site.to_string_lossy())
+            .site_pkg_dir("pkg")
+            .site_addr(self.listen)
+            .hash_files(hashes.is_some())
+            .hash_file(hashes.unwrap_or_default().to_string_lossy().into())
+            .build()
+    }
+}
+
+/// The built folder, unless only the one beside the program is there.
+fn first_folder(built: &Path, beside: Option<PathBuf>) -> PathBuf {
+    match beside {
+        Some(beside) if !built.is_dir() && beside.is_dir() => beside,
+        _ => built.to_path_buf(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Cli {
+        Cli::try_parse_from([&["matinee"], arguments].concat()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_stand_before_or_after_the_command() {
+        for arguments in [["--listen", "[::1]:80", "migrate"], ["migrate", "--listen", "[::1]:80"]] {
+            let cli = parse(&arguments);
+            assert_eq!(cli.command, Some(Command::Migrate));
+            assert_eq!(cli.options.listen.port(), 80);
+        }
+        assert_eq!(parse(&[]).command.unwrap_or_default(), Command::Serve);
+    }
+
+    #[test]
+    fn an_empty_database_url_is_none() {
+        assert_eq!(parse(&["--database-url", ""]).options.database_url(), None);
+        assert_eq!(parse(&["--database-url", "postgres:///m"]).options.database_url(), Some("postgres:///m"));
+    }
+
+    #[test]
+    fn the_built_site_comes_first() {
+        let here = std::env::temp_dir();
+        let missing = Path::new("/no-such-folder");
+        assert_eq!(first_folder(missing, Some(here.clone())), here);
+        assert_eq!(first_folder(&here, Some(missing.into())), here);
+        assert_eq!(first_folder(missing, None), missing);
+    }
+}

@@ -1,0 +1,94 @@
+//! The assembly: which addresses there are, through which layers a request goes, and how the program starts and ends.
+
+pub mod config;
+pub mod embedded;
+mod layers;
+mod run;
+mod seats;
+pub mod telemetry;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use leptos::config::LeptosOptions;
+use leptos::prelude::provide_context;
+use leptos_axum::{
+    LeptosRoutes, generate_route_list_with_exclusions_and_ssg_and_context, render_app_async_with_context,
+};
+use tower::ServiceBuilder;
+use tower_http::services::{ServeDir, ServeFile};
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::box_office::BoxOffice;
+use crate::pages::{App, shell};
+use crate::store::pool;
+pub use run::{Failure, run};
+
+/// What a site is served with.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Names the assets in the pages.
+    pub leptos: LeptosOptions,
+    /// 64 bytes that sign the visitors' cookie.
+    pub cookie_key: Vec<u8>,
+    /// Whether the cookie travels over HTTPS only.
+    pub secure_cookie: bool,
+}
+
+/// Every address of the site, behind its layers.
+pub fn router(office: Arc<BoxOffice>, site: &Site) -> Router {
+    let context = {
+        let office = Arc::clone(&office);
+        move || provide_context(Arc::clone(&office))
+    };
+    let (pages, _) = generate_route_list_with_exclusions_and_ssg_and_context(App, None, context.clone());
+    let options = site.leptos.clone();
+    let document = move || shell(options.clone());
+    let root = site.leptos.site_root.to_string();
+    let root = Path::new(&root);
+
+    let visited = Router::new()
+        .leptos_routes_with_context(&site.leptos, pages, context.clone(), document.clone())
+        .fallback(render_app_async_with_context(context, document))
+        .with_state(site.leptos.clone());
+
+    let data = Router::new()
+        .route("/shows/{show}/seats", get(seats::seats))
+        .route("/orders/{order}/clock", get(seats::clock))
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/readyz", get(ready))
+        .with_state(Arc::clone(&office));
+
+    let files = Router::new()
+        // Their names change with their content, so a browser may keep them for good.
+        .nest_service("/pkg", cached("public, max-age=31536000, immutable", ServeDir::new(root.join("pkg"))))
+        .nest_service("/posters", cached("public, max-age=86400", ServeDir::new(root.join("posters"))))
+        .route_service("/favicon.svg", ServeFile::new(root.join("favicon.svg")));
+
+    let visited = layers::for_visitors(visited, &office, site);
+    layers::for_all(layers::compressed(visited.merge(data)).merge(files))
+}
+
+/// Files as they lie in the site folder, with their smaller twins for browsers that take them.
+fn cached(policy: &'static str, files: ServeDir) -> axum::routing::MethodRouter {
+    let keep = SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, HeaderValue::from_static(policy));
+    let files = ServiceBuilder::new().layer(keep).service(files.precompressed_br().precompressed_gzip());
+    axum::routing::any_service(files)
+}
+
+/// Whether the database is there and migrated: then traffic may come.
+async fn ready(State(office): State<Arc<BoxOffice>>) -> impl IntoResponse {
+    match pool::is_ready(&office.pool).await {
+        Ok(true) => (StatusCode::OK, "ready"),
+        Ok(false) => (StatusCode::SERVICE_UNAVAILABLE, "the database's schema is not this program's"),
+        Err(error) => {
+            tracing::warn!(%error, "not ready");
+            (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer")
+        }
+    }
+}

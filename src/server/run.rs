@@ -1,0 +1,184 @@
+//! How the program starts, what each command does, and how it ends.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::PgPool;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::config::{Cli, Command, Options};
+use super::embedded::{EmbeddedError, Postgres};
+use super::{Site, router};
+use crate::box_office::gateway::SimulatedGateway;
+use crate::box_office::{self, BoxOffice, demo};
+use crate::store::{StoreError, cinemas, pool};
+
+/// How long requests that are under way may take after the signal to stop.
+const GRACE: Duration = Duration::from_secs(40);
+
+/// Why the program ends with an error: one clear line.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The private Postgres.
+    #[error("{0}")]
+    Embedded(#[from] EmbeddedError),
+    /// The database.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The database cannot be reached.
+    #[error("the database cannot be reached: {0}. Check DATABASE_URL, or unset it to use a private Postgres.")]
+    Unreachable(StoreError),
+    /// The address.
+    #[error("cannot listen on {address}: {cause}. Stop the other program, or choose another address with --listen.")]
+    Listen {
+        /// Asked for.
+        address: SocketAddr,
+        /// The system's words.
+        cause: std::io::Error,
+    },
+    /// An empty database that is not ours to fill.
+    #[error("this database has no cinema yet: run `matinee seed` to load the demo cinema.")]
+    NoCinema,
+    /// Promises were broken.
+    #[error("{0} breaches found")]
+    Breaches(usize),
+    /// Anything of the system.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+}
+
+/// Does what the command line says and returns when it is done.
+///
+/// # Errors
+/// One clear line; the program then ends with an error.
+pub async fn run(cli: Cli) -> Result<(), Failure> {
+    let command = cli.command.unwrap_or_default();
+    let (postgres, url) = database(command, &cli.options).await?;
+    let result = with_database(command, &cli.options, &url, postgres.is_some()).await;
+    if let Some(postgres) = postgres {
+        postgres.stop().await?;
+    }
+    result
+}
+
+/// The database to use; a private one is started unless one is given, or unless a running matinee has it and this command
+/// only looks or adds.
+async fn database(command: Command, options: &Options) -> Result<(Option<Postgres>, String), Failure> {
+    if let Some(url) = options.database_url() {
+        return Ok((None, url.to_owned()));
+    }
+    match Postgres::start(&options.data_dir, &[]).await {
+        Ok(postgres) => {
+            let url = postgres.url();
+            Ok((Some(postgres), url))
+        }
+        Err(in_use @ EmbeddedError::InUse { .. }) if command != Command::Serve => {
+            Postgres::url_of_running(&options.data_dir).map(|url| (None, url)).ok_or(Failure::Embedded(in_use))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn with_database(command: Command, options: &Options, url: &str, private: bool) -> Result<(), Failure> {
+    pool::migrate(url).await.map_err(|error| match error {
+        StoreError::Schema(_) => Failure::Store(error),
+        error if error.is_unavailable() => Failure::Unreachable(error),
+        StoreError::Database(sqlx::Error::Database(_)) => Failure::Store(error),
+        error => Failure::Unreachable(error),
+    })?;
+    let database = pool::connect(url)?;
+    let result = match command {
+        Command::Serve => serve(database.clone(), options, private).await,
+        Command::Migrate => {
+            println!("The database is up to date.");
+            Ok(())
+        }
+        Command::Seed => seed(&database).await,
+        Command::Prove => prove(&database).await,
+    };
+    database.close().await;
+    result
+}
+
+async fn seed(database: &PgPool) -> Result<(), Failure> {
+    let seeded = box_office::seed(database).await?;
+    println!("Demo cinema: {} new shows with {} seats, {} of them sold.", seeded.shows, seeded.seats, seeded.sold);
+    Ok(())
+}
+
+async fn prove(database: &PgPool) -> Result<(), Failure> {
+    let (office, _) = office(database).await?;
+    let breaches = box_office::prove(&office).await?;
+    for breach in &breaches {
+        println!("BREACH {}: {}", breach.question, breach.row);
+    }
+    match breaches.len() {
+        0 => {
+            println!("All {} promises checked: no breach.", crate::store::proof::questions());
+            Ok(())
+        }
+        breaches => Err(Failure::Breaches(breaches)),
+    }
+}
+
+async fn office(database: &PgPool) -> Result<(Arc<BoxOffice>, Vec<u8>), Failure> {
+    let (cinema, cookie_key) = cinemas::get(database).await?.ok_or(Failure::NoCinema)?;
+    let gateway = Arc::new(SimulatedGateway::new(database.clone()));
+    Ok((Arc::new(BoxOffice::new(database.clone(), cinema, gateway)), cookie_key))
+}
+
+async fn serve(database: PgPool, options: &Options, private: bool) -> Result<(), Failure> {
+    // Before the database is filled: a taken port is the likelier mistake, and should be told at once.
+    let listener =
+        TcpListener::bind(options.listen).await.map_err(|cause| Failure::Listen { address: options.listen, cause })?;
+    if private {
+        top_up(&database).await?;
+    }
+    let (office, cookie_key) = office(&database).await?;
+    let site = Site { leptos: options.leptos(), cookie_key, secure_cookie: options.secure_cookie };
+    let app = router(office, &site);
+    let address = listener.local_addr()?;
+    println!("Matinee is open: http://{address}");
+    tracing::info!(%address, "serving");
+    // The signal is awaited twice: once to stop taking requests, once to bound what those under way may take.
+    let server = axum::serve(listener, app).with_graceful_shutdown(stop_signal());
+    tokio::select! {
+        served = std::future::IntoFuture::into_future(server) => served?,
+        () = async { stop_signal().await; tokio::time::sleep(GRACE).await } => tracing::warn!("requests were cut off after {GRACE:?}"),
+    }
+    tracing::info!("closed");
+    Ok(())
+}
+
+/// A private database is the demo cinema's: filled at the first start, and given the days that its week lacks at later
+/// ones. A cinema of another name is left alone.
+async fn top_up(database: &PgPool) -> Result<(), Failure> {
+    if cinemas::get(database).await?.is_none_or(|(cinema, _)| cinema.name == demo::CINEMA) {
+        let seeded = box_office::seed(database).await?;
+        tracing::info!(shows = seeded.shows, seats = seeded.seats, "demo cinema");
+    }
+    Ok(())
+}
+
+/// Ctrl-C, or the TERM signal of a service manager.
+async fn stop_signal() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let terminate = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signals) => {
+                signals.recv().await;
+            }
+            Err(_) => std::future::pending::<()>().await,
+        }
+    };
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}

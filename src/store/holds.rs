@@ -1,0 +1,111 @@
+//! Holding and giving back: the two statements that Matinee is about. Their text lies in `sql/`, so that tests can take
+//! a guard out of it and see that somebody notices.
+
+use sqlx::postgres::PgPool;
+
+use super::{StoreResult, pool::resilient};
+use crate::domain::hold::{MOST_SEATS, Selection};
+use crate::domain::ids::{OrderId, ShowId, VisitorId};
+use crate::domain::seat::SeatNo;
+
+/// What one hold asks for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// In this show.
+    pub show: ShowId,
+    /// These seats.
+    pub seats: Selection,
+    /// By this visitor.
+    pub visitor: VisitorId,
+    /// As this order.
+    pub order: OrderId,
+}
+
+/// What a hold's statement found. Exactly one of these is true of the database at the time of the statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All seats are held now, as a new order.
+    Held,
+    /// The same order was made before, with these seats.
+    Repeated {
+        /// Of this show.
+        show: ShowId,
+        /// With these seats.
+        seats: Vec<SeatNo>,
+    },
+    /// These wanted seats are sold or held.
+    Taken {
+        /// Not free by the rule.
+        seats: Vec<SeatNo>,
+    },
+    /// All looked free, but while this hold waited for a lock somebody else took one: look again.
+    Overtaken,
+    /// The show has no such seats.
+    Unknown {
+        /// These.
+        seats: Vec<SeatNo>,
+    },
+    /// It would be more than ten.
+    TooMany {
+        /// Held already.
+        holding: i64,
+    },
+    /// No such show.
+    NoShow,
+    /// Sales are closed.
+    Closed,
+}
+
+/// Holds all wanted seats or none, in one statement.
+///
+/// # Errors
+/// A violated `orders_one_at_a_time` means that another hold of the same visitor ran at the same time: ask again.
+pub async fn hold(pool: &PgPool, wish: &Wish) -> StoreResult<Verdict> {
+    let seats: Vec<i16> = wish.seats.seats().iter().map(|no| no.0).collect();
+    resilient(|| async {
+        let row = sqlx::query_file!(
+            "src/store/sql/hold_seats.sql",
+            wish.show.0,
+            &seats,
+            wish.visitor.0,
+            wish.order.0,
+            MOST_SEATS as i64,
+        )
+        .fetch_one(pool)
+        .await?;
+        let numbers = |seats: Vec<i16>| seats.into_iter().map(SeatNo).collect::<Vec<_>>();
+        let wanted = wish.seats.count() as i64;
+        Ok(if row.held {
+            Verdict::Held
+        } else if let (Some(show), Some(seats)) = (row.repeated_show, row.repeated_seats) {
+            Verdict::Repeated { show: ShowId(show), seats: numbers(seats) }
+        } else if row.open.is_none() {
+            Verdict::NoShow
+        } else if row.open == Some(false) {
+            Verdict::Closed
+        } else if row.known < wanted {
+            Verdict::Unknown {
+                seats: wish.seats.seats().iter().copied().filter(|no| !row.found.contains(&no.0)).collect(),
+            }
+        } else if row.holding + wanted > MOST_SEATS as i64 {
+            Verdict::TooMany { holding: row.holding }
+        } else if row.taken.is_empty() {
+            Verdict::Overtaken
+        } else {
+            Verdict::Taken { seats: numbers(row.taken) }
+        })
+    })
+    .await
+}
+
+/// Gives an order's seats back. `false` when the order is not held (any more): then nothing changed.
+///
+/// # Errors
+/// When the database does.
+pub async fn release(pool: &PgPool, order: OrderId) -> StoreResult<bool> {
+    resilient(|| async {
+        let row = sqlx::query_file!("src/store/sql/release_hold.sql", order.0).fetch_one(pool).await?;
+        Ok(row.released)
+    })
+    .await
+}

@@ -1,0 +1,25 @@
+//! All SQL, one file an aggregate. A function is one statement, begins with its name as an SQL comment (it shows in
+//! `pg_stat_activity`), and takes the pool; row structs are private and become domain types through checks that refuse
+//! impossible mixtures.
+//!
+//! Writes are called by `box_office` alone. They are single statements: dropping the future of one (axum does that when a
+//! client hangs up) can not leave a transaction open on a pooled connection. The few that need a transaction go through
+//! [`transaction::run`].
+
+pub mod charges;
+pub mod cinemas;
+pub mod error;
+pub mod holds;
+pub mod maps;
+pub mod orders;
+pub mod payments;
+pub mod plans;
+pub mod pool;
+pub mod programme;
+pub mod proof;
+pub mod setup;
+pub mod tickets;
+pub mod transaction;
+pub mod visitors;
+
+pub use error::{StoreError, StoreResult};

@@ -1,0 +1,183 @@
+//! The promises as questions to the database. Each finds the rows that break one; none found means kept.
+
+use sqlx::postgres::PgPool;
+use uuid::Uuid;
+
+use super::StoreResult;
+use super::plans::Plans;
+use crate::domain::ids::PlanId;
+
+/// A broken promise, with the row that shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// Which question found it.
+    pub question: &'static str,
+    /// The row.
+    pub row: String,
+}
+
+/// A question: what must never be, and the statement that lists where it is, one text a row.
+struct Question {
+    name: &'static str,
+    sql: &'static str,
+}
+
+/// A statement each, so that each judges one snapshot; together they hold while the cinema sells on.
+const QUESTIONS: &[Question] = &[
+    Question {
+        name: "P1: a seat of a show was sold twice",
+        sql: "-- prove_sold_twice
+              select format('show %s seat %s: %s tickets', show_id, seat_no, count(*)) from tickets
+              group by show_id, seat_no having count(*) > 1",
+    },
+    Question {
+        name: "P1: a booked seat has no ticket of its order",
+        sql: "-- prove_booked_without_ticket
+              select format('show %s seat %s order %s', s.show_id, s.seat_no, s.order_id) from seats s
+              where s.status = 'booked' and not exists (
+                  select from tickets t
+                  where t.show_id = s.show_id and t.seat_no = s.seat_no and t.order_id = s.order_id)",
+    },
+    Question {
+        name: "P1: a ticket's seat is not booked for its order",
+        sql: "-- prove_ticket_without_seat
+              select format('ticket %s show %s seat %s', t.code, t.show_id, t.seat_no) from tickets t
+              left join seats s on s.show_id = t.show_id and s.seat_no = t.seat_no
+              where s.status is distinct from 'booked' or s.order_id is distinct from t.order_id",
+    },
+    Question {
+        name: "P2: a hold that has not lapsed lacks some of its seats",
+        sql: "-- prove_partial_hold
+              select format('order %s: %s of %s seats', o.id, count(s.*), cardinality(o.seat_nos)) from orders o
+              left join seats s on s.show_id = o.show_id and s.seat_no = any (o.seat_nos) and s.order_id = o.id
+                               and s.status = 'locked'
+              where o.state in ('held', 'paying')
+                and not is_available('locked', o.locked_at, o.hold_window_s, statement_timestamp())
+              group by o.id having count(s.*) <> cardinality(o.seat_nos)",
+    },
+    Question {
+        name: "P2: a visitor holds more than ten seats of a show",
+        sql: "-- prove_too_many
+              select format('a visitor holds %s seats of show %s', sum(cardinality(seat_nos)), show_id) from orders
+              where state in ('held', 'paying')
+                and not is_available('locked', locked_at, hold_window_s, statement_timestamp())
+              group by visitor_id, show_id having sum(cardinality(seat_nos)) > 10",
+    },
+    Question {
+        name: "P2: a locked seat points at an order that does not hold it",
+        sql: "-- prove_dead_order
+              select format('show %s seat %s order %s', s.show_id, s.seat_no, s.order_id) from seats s
+              left join orders o on o.id = s.order_id
+              where s.status = 'locked' and (o.id is null or o.state not in ('held', 'paying') or o.show_id <> s.show_id
+                  or s.seat_no <> all (o.seat_nos) or s.locked_at <> o.locked_at)",
+    },
+    Question {
+        name: "P3: a hold was stretched beyond two windows",
+        sql: "-- prove_stretched
+              select format('order %s held since %s, locked at %s', id, held_at, locked_at) from orders
+              where locked_at - held_at > hold_window_s * interval '1 second'",
+    },
+    Question {
+        name: "P6: an order has tickets for other seats than it bought",
+        sql: "-- prove_tickets_of_order
+              select format('order %s is %s: %s tickets, %s seats', o.id, o.state, count(t.*), cardinality(o.seat_nos))
+              from orders o left join tickets t on t.order_id = o.id
+              group by o.id
+              having count(t.*) <> case when o.state = 'sold' then cardinality(o.seat_nos) else 0 end
+                  or not coalesce(bool_and(t.show_id = o.show_id and t.seat_no = any (o.seat_nos)), true)",
+    },
+    Question {
+        name: "P6: tickets without a captured payment of the right amount",
+        sql: "-- prove_tickets_without_money
+              select format('order %s', o.id) from orders o
+              where o.state = 'sold' and not exists (
+                  select from payments p where p.order_id = o.id and p.state = 'captured' and p.currency = o.currency
+                  and p.amount_minor = (select sum(price) from unnest(o.prices) price))",
+    },
+    Question {
+        name: "P6: a captured payment without exactly one of tickets or refund",
+        sql: "-- prove_money_without_end
+              select format('payment %s of order %s (%s)', p.id, o.id, o.state) from payments p
+              join orders o on o.id = p.order_id left join refunds r on r.payment_id = p.id
+              where p.state = 'captured'
+                and not ((o.state = 'sold' and r.payment_id is null)
+                      or (o.state = 'refund_owed' and r.payment_id is not null and r.refunded_at is null)
+                      or (o.state = 'refunded' and r.refunded_at is not null))",
+    },
+    Question {
+        name: "P6: a refund of another amount than was paid, or of nothing",
+        sql: "-- prove_refund_amount
+              select format('payment %s', r.payment_id) from refunds r join payments p on p.id = r.payment_id
+              where p.state <> 'captured' or p.amount_minor <> r.amount_minor",
+    },
+    Question {
+        name: "P6: the gateway's books differ from ours",
+        sql: "-- prove_books
+              select format('payment %s is %s here; the gateway captured: %s, refunded: %s', coalesce(p.id, c.idempotency_key),
+                            p.state, c.captured, c.refunded_at is not null)
+              from payments p full join gateway.charges c on c.idempotency_key = p.id
+              left join refunds r on r.payment_id = p.id
+              where p.id is null
+                 or (p.state = 'captured' and (c.captured is distinct from true or c.reference <> p.gateway_reference
+                     or c.amount_minor <> p.amount_minor or c.currency <> p.currency))
+                 or (p.state in ('declined', 'failed') and c.captured)
+                 or (r.refunded_at is not null and c.refunded_at is null)
+                 or (c.refunded_at is not null and r.payment_id is null)",
+    },
+    Question {
+        name: "P6: a paying order has no payment under way, or a payment under way has no paying order",
+        sql: "-- prove_paying
+              select format('order %s is %s with %s payments under way', o.id, o.state, count(p.*)) from orders o
+              left join payments p on p.order_id = o.id and p.state = 'started'
+              group by o.id having count(p.*) <> case when o.state = 'paying' then 1 else 0 end",
+    },
+];
+
+/// Asks every question.
+///
+/// # Errors
+/// When the database does.
+pub async fn breaches(pool: &PgPool, plans: &Plans) -> StoreResult<Vec<Breach>> {
+    let mut found = Vec::new();
+    for question in QUESTIONS {
+        let rows: Vec<String> = sqlx::query_scalar(question.sql).fetch_all(pool).await?;
+        found.extend(rows.into_iter().map(|row| Breach { question: question.name, row }));
+    }
+    found.extend(wrong_counts(pool, plans).await?);
+    Ok(found)
+}
+
+/// How many questions there are.
+pub const fn questions() -> usize {
+    QUESTIONS.len() + 1
+}
+
+/// The seats of a show are exactly its plan's places. Asked here, because only Rust reads plans.
+async fn wrong_counts(pool: &PgPool, plans: &Plans) -> StoreResult<Vec<Breach>> {
+    struct Count {
+        id: Uuid,
+        plan_id: Uuid,
+        seats: i64,
+        last: i16,
+    }
+    let counts = sqlx::query_as!(
+        Count,
+        r#"-- prove_counts
+        select shows.id, plan_id, count(s.*) as "seats!", coalesce(max(s.seat_no), 0::smallint) as "last!"
+        from shows left join seats s on s.show_id = shows.id group by shows.id"#
+    )
+    .fetch_all(pool)
+    .await?;
+    let mut found = Vec::new();
+    for count in counts {
+        let places = plans.get(pool, PlanId(count.plan_id)).await?.places().len() as i64;
+        if count.seats != places || i64::from(count.last) != places {
+            let row = format!(
+                "show {}: {} seats up to number {}, {places} places in its plan",
+                count.id, count.seats, count.last
+            );
+            found.push(Breach { question: "counts: a show has other seats than its plan", row });
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,37 @@
+-- start_payment
+-- $1 order, $2 payment, $3 attempt. Records the attempt before any money moves, and renews the hold the first time.
+with payable as materialized (
+    select id, show_id, seat_nos, prices, currency, hold_window_s, locked_at, renewed_at from orders
+    where id = $1 and state = 'held'
+      and not is_available('locked', locked_at, hold_window_s, clock_timestamp())
+    for update
+), locked as materialized (
+    -- Judged again after any wait: a hold that lapsed meanwhile is not renewed.
+    select s.seat_no from payable join seats s on s.show_id = payable.show_id
+    where s.seat_no = any (payable.seat_nos) and s.order_id = payable.id and s.status = 'locked'
+      and not is_available(s.status, s.locked_at, payable.hold_window_s, clock_timestamp())
+    order by s.seat_no
+    for update of s
+), whole as materialized (
+    select payable.*, clock_timestamp() as now from payable
+    where (select count(*) from locked) = cardinality(payable.seat_nos)
+), renewed as (
+    update seats s set locked_at = whole.now
+    from whole, locked
+    where whole.renewed_at is null and s.show_id = whole.show_id and s.seat_no = locked.seat_no
+    returning s.seat_no
+), paying as (
+    update orders o
+    set state = 'paying', state_at = whole.now,
+        locked_at = case when whole.renewed_at is null then whole.now else o.locked_at end,
+        renewed_at = coalesce(whole.renewed_at, whole.now)
+    from whole where o.id = whole.id
+), started as (
+    insert into payments (id, order_id, attempt, amount_minor, currency, state, started_at)
+    select $2, whole.id, $3, (select sum(price) from unnest(whole.prices) price), whole.currency, 'started', whole.now
+    from whole
+    returning amount_minor, currency
+)
+select (select amount_minor from started) as amount_minor,
+       (select currency from started) as currency,
+       all_or_none((select count(*) from renewed), (select cardinality(seat_nos) from whole)) as renewed

@@ -1,0 +1,100 @@
+//! Visitors: the session store. A visitor is a session's id; its row appears when there is something to keep.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use sqlx::postgres::PgPool;
+use time::OffsetDateTime;
+use tower_sessions::session::{Id, Record};
+use tower_sessions::session_store::{Error, Result, SessionStore};
+use uuid::Uuid;
+
+/// Keeps sessions on the same pool as everything else.
+#[derive(Clone, Debug)]
+pub struct Visitors {
+    pool: PgPool,
+}
+
+impl Visitors {
+    /// On this pool.
+    pub const fn new(pool: PgPool) -> Self {
+        Self { pool }
+    }
+
+    /// Writes without waiting for the disk: whoever holds seats waits for one flush, the hold's own. The worst that a
+    /// crash can take is a session a moment old; its order is still reached by its own link.
+    async fn write(&self, record: &Record, overwrite: bool) -> Result<bool> {
+        let data = serde_json::to_value(&record.data).map_err(|error| Error::Encode(error.to_string()))?;
+        let expires_at = DateTime::<Utc>::from_timestamp(record.expiry_date.unix_timestamp(), 0)
+            .ok_or_else(|| Error::Encode("an expiry that is no time".to_owned()))?;
+        let done = sqlx::query!(
+            "-- write_session
+             with unflushed as materialized (select set_config('synchronous_commit', 'off', true))
+             insert into sessions as mine (id, data, expires_at) select $1, $2, $3 from unflushed
+             on conflict (id) do update set data = excluded.data, expires_at = excluded.expires_at where $4",
+            uuid(record.id),
+            data,
+            expires_at,
+            overwrite
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(backend)?;
+        Ok(done.rows_affected() == 1)
+    }
+}
+
+/// The id as the database keeps it: the same 128 bits.
+pub const fn uuid(id: Id) -> Uuid {
+    Uuid::from_u128(id.0.cast_unsigned())
+}
+
+fn backend(error: sqlx::Error) -> Error {
+    Error::Backend(error.to_string())
+}
+
+#[async_trait]
+impl SessionStore for Visitors {
+    /// Never overwrites: an id that exists is somebody else, so another is drawn.
+    async fn create(&self, record: &mut Record) -> Result<()> {
+        while !self.write(record, false).await? {
+            record.id = Id::default();
+        }
+        Ok(())
+    }
+
+    async fn save(&self, record: &Record) -> Result<()> {
+        self.write(record, true).await.map(|_| ())
+    }
+
+    async fn load(&self, id: &Id) -> Result<Option<Record>> {
+        let row = sqlx::query!(
+            "-- load_session
+             select data, expires_at from sessions where id = $1 and expires_at > clock_timestamp()",
+            uuid(*id)
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(backend)?;
+        row.map(|row| {
+            Ok(Record {
+                id: *id,
+                data: serde_json::from_value(row.data).map_err(|error| Error::Decode(error.to_string()))?,
+                expiry_date: OffsetDateTime::from_unix_timestamp(row.expires_at.timestamp())
+                    .map_err(|error| Error::Decode(error.to_string()))?,
+            })
+        })
+        .transpose()
+    }
+
+    async fn delete(&self, id: &Id) -> Result<()> {
+        sqlx::query!(
+            "-- delete_session
+             delete from sessions where id = $1",
+            uuid(*id)
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(backend)?;
+        Ok(())
+    }
+}

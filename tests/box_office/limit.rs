@@ -1,0 +1,109 @@
+//! At most ten seats a visitor and show, however the requests arrive.
+
+use matinee::domain::Error;
+use matinee::domain::hold::MOST_SEATS;
+
+use crate::support::{Cinema, GOOD_CARD, all_at_once};
+
+#[tokio::test]
+async fn ten_are_counted_per_visitor_and_show() {
+    let cinema = Cinema::open().await;
+    let (show, other) = (cinema.show_of(30).await, cinema.show_of(30).await);
+    let (ada, bert) = (cinema.visitor(), cinema.visitor());
+    ada.hold(show, &[1, 2, 3, 4, 5, 6]).await.unwrap();
+    let rest = ada.hold(show, &[7, 8, 9, 10]).await.unwrap();
+    assert_eq!(ada.hold(show, &[11]).await, Err(Error::TooManySeats { asked: 1, holding: 10 }));
+    ada.hold(other, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).await.unwrap();
+    bert.hold(show, &[11, 12, 13, 14, 15, 16, 17, 18, 19, 20]).await.unwrap();
+
+    ada.release(rest).await.unwrap();
+    assert_eq!(ada.hold(show, &[21, 22, 23, 24, 25]).await, Err(Error::TooManySeats { asked: 5, holding: 6 }));
+    ada.hold(show, &[21, 22, 23, 24]).await.unwrap();
+    cinema.proves().await;
+}
+
+#[tokio::test]
+async fn a_taken_seat_is_named_even_when_it_would_be_one_too_many() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(12).await;
+    let ada = cinema.visitor();
+    ada.hold(show, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).await.unwrap();
+    cinema.visitor().hold(show, &[11]).await.unwrap();
+    // Either reason is true; neither may hold anything.
+    let refused = ada.hold(show, &[11]).await;
+    assert!(matches!(refused, Err(Error::TooManySeats { .. } | Error::SeatTaken { .. })), "{refused:?}");
+    assert_eq!(cinema.free(show).await, [12]);
+    cinema.proves().await;
+}
+
+#[tokio::test]
+async fn what_has_lapsed_or_is_sold_does_not_count() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(40).await;
+    let ada = cinema.visitor();
+    let ten = |first: i16| (first..first + 10).collect::<Vec<_>>();
+    let lapsed = ada.hold(show, &ten(1)).await.unwrap();
+    cinema.expire(lapsed).await;
+    let sold = ada.hold(show, &ten(11)).await.unwrap();
+    ada.pay(sold, GOOD_CARD).await.unwrap();
+    ada.hold(show, &ten(21)).await.unwrap();
+    assert_eq!(ada.hold(show, &[31]).await, Err(Error::TooManySeats { asked: 1, holding: 10 }));
+    cinema.proves().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_and_one_at_once_are_not_eleven() {
+    two_at_once(10, 1, 100).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn six_and_six_at_once_are_not_twelve() {
+    two_at_once(6, 6, 100).await;
+}
+
+/// A visitor sends two forms at the same moment, through two servers, each of which would be allowed alone.
+async fn two_at_once(one: i16, other: i16, rounds: usize) {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(20).await;
+    let elsewhere = cinema.another_office();
+    let mut first_won = 0;
+    for _ in 0..rounds {
+        let ada = cinema.visitor();
+        let wishes = [(ada.clone(), (1..=one).collect::<Vec<_>>()), (ada.goes_to(&elsewhere), (one + 1..=one + other).collect())];
+        let outcomes = all_at_once(wishes.map(|(ada, seats)| async move { ada.hold(show, &seats).await })).await;
+        let [(order, asked, holding)] = [(&outcomes[0], other, one), (&outcomes[1], one, other)]
+            .into_iter()
+            .filter_map(|(outcome, asked, holding)| Some((*outcome.as_ref().ok()?, asked, holding)))
+            .collect::<Vec<_>>()[..]
+        else {
+            panic!("{one} + {other} seats: {outcomes:?}")
+        };
+        let refused = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
+        let too_many = Error::TooManySeats { asked: asked.unsigned_abs(), holding: holding.unsigned_abs() };
+        assert_eq!(refused, Some(&too_many));
+        first_won += usize::from(outcomes[0].is_ok());
+        assert!(usize::from((one + other).unsigned_abs()) > MOST_SEATS);
+        ada.release(order).await.unwrap();
+    }
+    println!("the first of two won {first_won} of {rounds} rounds");
+    cinema.proves().await;
+}
+
+/// Many small forms at once: ten of them go through, in whatever order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twelve_single_seats_at_once_are_ten() {
+    let cinema = Cinema::open().await;
+    for _ in 0..10 {
+        let show = cinema.show_of(12).await;
+        let ada = cinema.visitor();
+        let outcomes = all_at_once((1..=12).map(|seat| {
+            let ada = ada.clone();
+            async move { ada.hold(show, &[seat]).await }
+        }))
+        .await;
+        let refused: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+        assert_eq!(refused, [&Error::TooManySeats { asked: 1, holding: 10 }; 2], "{outcomes:?}");
+        assert_eq!(cinema.free(show).await.len(), 2);
+    }
+    cinema.proves().await;
+}

@@ -1,0 +1,18 @@
+//! What the box office promises, told as stories on a real Postgres. Each test has a server of its own, runs beside the
+//! others, and ends by proving the promises on its database.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop right there and say where")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod checkout;
+mod deadlocks;
+mod holds;
+mod limit;
+mod mutants;
+mod prove;
+mod rule;
+mod schema;
+mod seed;
+mod waits;

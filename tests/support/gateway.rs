@@ -1,0 +1,146 @@
+//! A gateway that does what the test says: it thinks for as long as it is told to, loses answers, fails. Its books are the
+//! simulated gateway's, so that `prove` can compare them with ours.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use matinee::box_office::gateway::{Charge, Gateway, NoAnswer, SimulatedGateway};
+use matinee::domain::ids::PaymentId;
+use matinee::domain::money::Money;
+use matinee::domain::payment::Card;
+use sqlx::postgres::PgPool;
+use tokio::sync::oneshot;
+
+/// The gateway; without a script it is the simulated one.
+#[derive(Debug)]
+pub struct ScriptedGateway {
+    books: SimulatedGateway,
+    charges: Mutex<VecDeque<Step>>,
+    silent_finds: AtomicUsize,
+    failing_refunds: AtomicUsize,
+    lost_refund_answers: AtomicUsize,
+    /// How often a refund was asked for.
+    pub refunds_asked: AtomicUsize,
+}
+
+#[derive(Debug)]
+enum Step {
+    Think { began: oneshot::Sender<()>, end: oneshot::Receiver<()> },
+    LoseTheAnswer,
+    LoseTheRequest,
+}
+
+/// A charge that thinks until it is told to go on.
+#[derive(Debug)]
+pub struct Thinking {
+    began: Option<oneshot::Receiver<()>>,
+    end: oneshot::Sender<()>,
+}
+
+impl Thinking {
+    /// Returns once the charge has reached the gateway.
+    pub async fn began(&mut self) {
+        if let Some(began) = self.began.take() {
+            began.await.unwrap();
+        }
+    }
+
+    /// Lets it go on.
+    pub fn goes_on(self) {
+        self.end.send(()).unwrap();
+    }
+}
+
+impl ScriptedGateway {
+    pub fn new(pool: PgPool) -> Self {
+        Self {
+            books: SimulatedGateway::new(pool),
+            charges: Mutex::default(),
+            silent_finds: AtomicUsize::new(0),
+            failing_refunds: AtomicUsize::new(0),
+            lost_refund_answers: AtomicUsize::new(0),
+            refunds_asked: AtomicUsize::new(0),
+        }
+    }
+
+    /// The next charge thinks before it decides.
+    pub fn next_charge_thinks(&self) -> Thinking {
+        let ((reached, began), (end, ended)) = (oneshot::channel(), oneshot::channel());
+        self.script(Step::Think { began: reached, end: ended });
+        Thinking { began: Some(began), end }
+    }
+
+    /// The next charge takes the money, and nobody hears of it.
+    pub fn next_charge_loses_its_answer(&self) {
+        self.script(Step::LoseTheAnswer);
+    }
+
+    /// The next charge does not arrive.
+    pub fn next_charge_is_lost(&self) {
+        self.script(Step::LoseTheRequest);
+    }
+
+    /// So many questions about a charge find no answer.
+    pub fn next_finds_are_silent(&self, times: usize) {
+        self.silent_finds.store(times, Ordering::SeqCst);
+    }
+
+    /// So many refunds fail.
+    pub fn next_refunds_fail(&self, times: usize) {
+        self.failing_refunds.store(times, Ordering::SeqCst);
+    }
+
+    /// So many refunds are made, and nobody hears of it.
+    pub fn next_refunds_lose_their_answer(&self, times: usize) {
+        self.lost_refund_answers.store(times, Ordering::SeqCst);
+    }
+
+    fn script(&self, step: Step) {
+        self.charges.lock().unwrap().push_back(step);
+    }
+}
+
+/// Takes one off a counter that is not at zero.
+fn counts_down(counter: &AtomicUsize) -> bool {
+    counter.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+}
+
+fn silence() -> NoAnswer {
+    NoAnswer("as the test wanted".to_owned())
+}
+
+#[async_trait]
+impl Gateway for ScriptedGateway {
+    async fn charge(&self, key: PaymentId, amount: Money, card: &Card) -> Result<Charge, NoAnswer> {
+        let step = self.charges.lock().unwrap().pop_front();
+        match step {
+            Some(Step::LoseTheRequest) => return Err(silence()),
+            Some(Step::LoseTheAnswer) => {
+                self.books.charge(key, amount, card).await?;
+                return Err(silence());
+            }
+            Some(Step::Think { began, end }) => {
+                // A test that has seen enough drops its side.
+                let _nobody_waits = began.send(());
+                let _nobody_speaks = end.await;
+            }
+            None => {}
+        }
+        self.books.charge(key, amount, card).await
+    }
+
+    async fn find(&self, key: PaymentId) -> Result<Option<Charge>, NoAnswer> {
+        if counts_down(&self.silent_finds) { Err(silence()) } else { self.books.find(key).await }
+    }
+
+    async fn refund(&self, charge: &str) -> Result<String, NoAnswer> {
+        self.refunds_asked.fetch_add(1, Ordering::SeqCst);
+        if counts_down(&self.failing_refunds) {
+            return Err(silence());
+        }
+        let reference = self.books.refund(charge).await?;
+        if counts_down(&self.lost_refund_answers) { Err(silence()) } else { Ok(reference) }
+    }
+}
