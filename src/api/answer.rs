@@ -1,12 +1,66 @@
 //! How a domain error travels over HTTP: as JSON with its message, under its own status.
 
+use serde::{Deserialize, Serialize};
 use server_fn::error::{FromServerFnError, ServerFnErrorErr};
 use server_fn::{Bytes, ContentType, Decodes, Encodes, Format, FormatType};
 
 use crate::domain::Error;
+use crate::domain::seat::SeatNo;
 
 /// `{"error": "seat_taken", "seats": [..], "message": ".."}`.
 pub struct ErrorJson;
+
+/// The JSON, flat: one struct for all errors is read with a third of the code that an enum with a tag takes, and the
+/// browser downloads that code.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Wire {
+    error: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seats: Option<Vec<SeatNo>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<Vec<SeatNo>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holding: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    what: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
+    message: String,
+}
+
+impl From<&Error> for Wire {
+    fn from(error: &Error) -> Self {
+        let mut wire = Self { error: error.code().to_owned(), message: error.to_string(), ..Self::default() };
+        match error.clone() {
+            Error::SeatTaken { seats, kept } => (wire.seats, wire.kept) = (Some(seats), Some(kept)),
+            Error::UnknownSeat { seats } => wire.seats = Some(seats),
+            Error::TooManySeats { asked, holding } => (wire.asked, wire.holding) = (Some(asked), Some(holding)),
+            Error::BadInput { what } => wire.what = Some(what),
+            Error::Internal { reference } => wire.reference = Some(reference),
+            _ => {}
+        }
+        wire
+    }
+}
+
+impl From<Wire> for Error {
+    fn from(wire: Wire) -> Self {
+        let seats = wire.seats.unwrap_or_default();
+        match wire.error.as_str() {
+            "seat_taken" => Self::SeatTaken { seats, kept: wire.kept.unwrap_or_default() },
+            "unknown_seat" => Self::UnknownSeat { seats },
+            "too_many_seats" => {
+                Self::TooManySeats { asked: wire.asked.unwrap_or_default(), holding: wire.holding.unwrap_or_default() }
+            }
+            "bad_input" => Self::BadInput { what: wire.what.unwrap_or_default() },
+            "internal" => Self::Internal { reference: wire.reference.unwrap_or_default() },
+            code => Self::PLAIN.into_iter().find(|error| error.code() == code).unwrap_or(Self::Unreachable),
+        }
+    }
+}
 
 impl ContentType for ErrorJson {
     const CONTENT_TYPE: &'static str = "application/json";
@@ -20,9 +74,7 @@ impl Encodes<Error> for ErrorJson {
     type Error = serde_json::Error;
 
     fn encode(error: &Error) -> Result<Bytes, serde_json::Error> {
-        let mut json = serde_json::to_value(error)?;
-        json["message"] = error.to_string().into();
-        serde_json::to_vec(&json).map(Bytes::from)
+        serde_json::to_vec(&Wire::from(error)).map(Bytes::from)
     }
 }
 
@@ -30,7 +82,7 @@ impl Decodes<Error> for ErrorJson {
     type Error = serde_json::Error;
 
     fn decode(bytes: Bytes) -> Result<Error, serde_json::Error> {
-        serde_json::from_slice(&bytes)
+        serde_json::from_slice::<Wire>(&bytes).map(Error::from)
     }
 }
 
@@ -40,8 +92,10 @@ impl FromServerFnError for Error {
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         match error {
             ServerFnErrorErr::Args(what) | ServerFnErrorErr::MissingArg(what) => Self::BadInput { what: short(&what) },
-            ServerFnErrorErr::Request(_) | ServerFnErrorErr::Response(_) => Self::Unreachable,
-            ServerFnErrorErr::Deserialization(what) => Self::BadInput { what: short(&what) },
+            // In the browser: no answer, or one that is not ours (a proxy's page).
+            ServerFnErrorErr::Request(_) | ServerFnErrorErr::Response(_) | ServerFnErrorErr::Deserialization(_) => {
+                Self::Unreachable
+            }
             other => Self::BadInput { what: short(&other.to_string()) },
         }
     }
@@ -51,8 +105,37 @@ impl FromServerFnError for Error {
     }
 }
 
-/// A parser's words, without what was sent: an answer is not a mirror for other people's input.
+/// A parser's words in one line, and not long: an answer is not a mirror for other people's input.
 fn short(what: &str) -> String {
     let line = what.lines().next().unwrap_or_default();
     line.chars().filter(|c| !c.is_control()).take(120).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_survives_the_journey() {
+        let seats = vec![SeatNo(7), SeatNo(8)];
+        let rich = [
+            Error::SeatTaken { seats: seats.clone(), kept: vec![SeatNo(9)] },
+            Error::UnknownSeat { seats },
+            Error::TooManySeats { asked: 11, holding: 2 },
+            Error::BadInput { what: "missing field `show`".into() },
+            Error::Internal { reference: "b7e142c9".into() },
+        ];
+        for error in rich.into_iter().chain(Error::PLAIN) {
+            assert_eq!(ErrorJson::decode(ErrorJson::encode(&error).unwrap()).unwrap(), error);
+        }
+    }
+
+    #[test]
+    fn a_conflict_reads_as_the_contract_says() {
+        let error = Error::SeatTaken { seats: vec![SeatNo(7)], kept: vec![] };
+        let json: serde_json::Value = serde_json::from_slice(&ErrorJson::encode(&error).unwrap()).unwrap();
+        assert_eq!(json["error"], "seat_taken");
+        assert_eq!(json["seats"], serde_json::json!([7]));
+        assert!(json["message"].as_str().unwrap().contains("taken"));
+    }
 }

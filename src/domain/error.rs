@@ -1,13 +1,10 @@
 //! The one error of Matinee. A variant is a cause a person can act on; everything else is `Internal` with a reference.
 
-use serde::{Deserialize, Serialize};
-
 use super::hold::MOST_SEATS;
 use super::seat::SeatNo;
 
 /// What can go wrong with a command. Over HTTP it is JSON: `{"error": "seat_taken", "seats": [..], "message": ".."}`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[serde(tag = "error", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Some of the wanted seats are sold or held by somebody. Nothing was held.
     #[error("{}", taken_words(.seats.len()))]
@@ -100,6 +97,45 @@ fn too_many_words(asked: u16, holding: u16) -> String {
 }
 
 impl Error {
+    /// The errors that carry nothing.
+    pub const PLAIN: [Self; 12] = [
+        Self::NoSeats,
+        Self::UnknownShow,
+        Self::SalesClosed,
+        Self::UnknownOrder,
+        Self::HoldLapsed,
+        Self::AlreadyReleased,
+        Self::PaymentInProgress,
+        Self::AlreadySold,
+        Self::AttemptReused,
+        Self::NotACard,
+        Self::Unreachable,
+        Self::Unavailable,
+    ];
+
+    /// The word that stands for it in JSON.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::SeatTaken { .. } => "seat_taken",
+            Self::NoSeats => "no_seats",
+            Self::TooManySeats { .. } => "too_many_seats",
+            Self::UnknownSeat { .. } => "unknown_seat",
+            Self::UnknownShow => "unknown_show",
+            Self::SalesClosed => "sales_closed",
+            Self::UnknownOrder => "unknown_order",
+            Self::HoldLapsed => "hold_lapsed",
+            Self::AlreadyReleased => "already_released",
+            Self::PaymentInProgress => "payment_in_progress",
+            Self::AlreadySold => "already_sold",
+            Self::AttemptReused => "attempt_reused",
+            Self::NotACard => "not_a_card",
+            Self::BadInput { .. } => "bad_input",
+            Self::Unreachable => "unreachable",
+            Self::Unavailable => "unavailable",
+            Self::Internal { .. } => "internal",
+        }
+    }
+
     /// The HTTP status of a JSON answer.
     pub const fn status(&self) -> u16 {
         match self {

@@ -47,13 +47,15 @@ pub struct Grid {
     pub seats: Vec<Seat>,
     /// The database's clock less the page's own, in milliseconds.
     clock_lead_ms: f64,
+    /// What the server's clock showed when it last said something new.
+    last_word_ms: f64,
 }
 
 impl Grid {
     /// Reads the page.
-    pub fn read(facts: Facts, rendered_at: DateTime<Utc>) -> Option<Self> {
+    pub fn read(facts: Facts, rendered_ms: i64) -> Option<Self> {
         let map: HtmlElement = document().query_selector(".map").ok().flatten()?.dyn_into().ok()?;
-        let clock_lead_ms = milliseconds(rendered_at) - arrived_ms();
+        let clock_lead_ms = rendered_ms as f64 - arrived_ms();
         let mut seats = Vec::new();
         for (row, element) in all::<HtmlElement>(&map, ".row").into_iter().enumerate() {
             let mut column = 0;
@@ -70,7 +72,7 @@ impl Grid {
             }
         }
         seats.sort_unstable_by_key(|seat| seat.spot.no);
-        Some(Self { facts, map, seats, clock_lead_ms })
+        Some(Self { facts, map, seats, clock_lead_ms, last_word_ms: 0.0 })
     }
 
     /// The database's clock now, as well as this page can know it.
@@ -78,9 +80,13 @@ impl Grid {
         instant(self.clock_lead_ms + elapsed_ms()).unwrap_or_default()
     }
 
-    /// The server just said what its clock shows.
+    /// The server said what its clock shows. A map that has not changed comes from the browser's cache with the time at
+    /// which it was made, so the same word twice sets no clock.
     pub fn set_clock(&mut self, server_ms: f64) {
-        self.clock_lead_ms = server_ms - elapsed_ms();
+        if server_ms != self.last_word_ms {
+            self.last_word_ms = server_ms;
+            self.clock_lead_ms = server_ms - elapsed_ms();
+        }
     }
 
     /// The seat of a number.
@@ -225,10 +231,6 @@ fn until(facts: &Facts, look: Look, locked_at: Option<DateTime<Utc>>) -> Option<
         Look::Yours => Some(facts.clock.hour_minute(facts.window.ends_at(locked_at))),
         Look::Available | Look::Sold => None,
     }
-}
-
-fn milliseconds(instant: DateTime<Utc>) -> f64 {
-    instant.timestamp_micros() as f64 / 1000.0
 }
 
 /// A time from milliseconds since 1970.

@@ -16,7 +16,6 @@ mod picker;
 mod refresh;
 mod zoom;
 
-use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use uuid::Uuid;
 
@@ -33,8 +32,8 @@ pub fn SeatGrid(
     window: HoldWindow,
     /// The cinema's wall clock.
     clock: WallClock,
-    /// The database's clock when the page was rendered.
-    rendered_at: DateTime<Utc>,
+    /// The database's clock when the page was rendered, in milliseconds since 1970.
+    rendered_ms: i64,
     /// What a seat of each zone costs, in minor units.
     zone_prices: Vec<i64>,
     /// Of the prices.
@@ -46,7 +45,7 @@ pub fn SeatGrid(
         let facts =
             grid::Facts { show, window, clock: clock.clone(), zone_prices: zone_prices.clone(), currency, holding };
         browser::follow_redirects();
-        picker::start(facts, rendered_at);
+        picker::start(facts, rendered_ms);
         back::release_if_returned(show);
     });
 }

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use chrono::{DateTime, Utc};
 use leptos::task::spawn_local;
 use uuid::Uuid;
 use wasm_bindgen::JsCast;
@@ -21,8 +20,8 @@ use crate::domain::seat::SeatNo;
 pub type Shared = Rc<RefCell<Grid>>;
 
 /// Takes hold of the page.
-pub fn start(facts: Facts, rendered_at: DateTime<Utc>) {
-    let Some(grid) = Grid::read(facts, rendered_at) else { return };
+pub fn start(facts: Facts, rendered_ms: i64) {
+    let Some(grid) = Grid::read(facts, rendered_ms) else { return };
     let map = grid.map.clone();
     let grid: Shared = Rc::new(RefCell::new(grid));
 
@@ -68,8 +67,11 @@ pub fn show_picks(grid: &Grid) {
         let text = if count == 0 { "Pick your seats, then hold them.".to_owned() } else { grid.names(&numbers) };
         set_text(&list, &text);
     }
-    if let (Some(total), Some(sum)) = (find(".total"), grid.total()) {
-        set_text(&total, &format!("Total {sum}"));
+    // Without a script the style sheet counts the ticks here; with one, the sum stands in their place.
+    if let (Some(what), Some(total), Some(sum)) = (find(".total span"), find(".total b"), grid.total()) {
+        set_attribute(&total, "class", None);
+        set_text(&what, "Total");
+        set_text(&total, &sum.to_string());
     }
     let left = MOST_SEATS.saturating_sub(count + grid.facts.holding);
     let words = match (left, grid.facts.holding) {

@@ -10,8 +10,12 @@ use web_sys::{HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosit
 use super::browser::{all, find, on, set_attribute};
 use super::picker::Shared;
 
-/// Each step is this much larger; from a half to three times the size that fits the seats to the page.
-const STEP: f64 = 1.25;
+/// The sizes, in hundredths of the one that fits the seats to the page. Whole numbers: writing fractions as text would
+/// be a tenth of the WASM.
+const SIZES: [u32; 8] = [50, 64, 80, 100, 125, 156, 195, 244];
+
+/// Where it begins: at 100.
+const MIDDLE: usize = 3;
 
 /// Shows the tools and listens to them.
 pub fn start(grid: &Shared) {
@@ -23,14 +27,15 @@ pub fn start(grid: &Shared) {
         viewport.set_scroll_left((viewport.scroll_width() - viewport.client_width()) / 2);
     }
 
-    let zoom = Rc::new(Cell::new(1.0_f64));
-    for (button, step) in [(larger, STEP), (smaller, 1.0 / STEP)] {
+    let zoom = Rc::new(Cell::new(MIDDLE));
+    for (button, step) in [(larger, 1_isize), (smaller, -1)] {
         let (zoom, map, viewport, whole) = (Rc::clone(&zoom), map.clone(), viewport.clone(), whole.clone());
         on(button, "click", move |_: MouseEvent| {
             set_whole(&map, &whole, false);
-            zoom.set((zoom.get() * step).clamp(0.5, 3.0));
+            zoom.set(zoom.get().saturating_add_signed(step).min(SIZES.len() - 1));
+            let size = SIZES[zoom.get()];
             let before = middle(&viewport);
-            let _ = map.style().set_property("--zoom", &format!("{:.3}", zoom.get()));
+            let _ = map.style().set_property("--zoom", &format!("{}.{:02}", size / 100, size % 100));
             set_middle(&viewport, before);
         });
     }

@@ -103,7 +103,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                         <p class="picks-list" role="status">"Pick your seats, then hold them."</p>
                         <p class="limit">{limit_words(yours.len())}</p>
                     </div>
-                    <p class="total">"Picked "<b class="tally"></b></p>
+                    <p class="total"><span>"Picked"</span>" "<b class="tally"></b></p>
                     <button class="primary" data-testid="hold" disabled=closed>"Hold seats"</button>
                 </div>
             </form>
@@ -111,7 +111,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                 show=show.id.0
                 window=show.hold_window
                 clock=clock
-                rendered_at=map.now
+                rendered_ms=map.now.timestamp_millis()
                 zone_prices=show.zone_prices.clone()
                 currency=show.currency
                 holding=yours.len()

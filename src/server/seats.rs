@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use server_fn::error::FromServerFnError;
 
 use crate::box_office::{BoxOffice, fault};
 use crate::domain::Error;
@@ -123,10 +124,8 @@ pub async fn clock(State(office): State<Arc<BoxOffice>>, Path(order): Path<Strin
     ([(header::CACHE_CONTROL, "no-store")], Json(ClockJson { now, standing, left_ms })).into_response()
 }
 
-/// An error as the contract has it: its fields and its message, under its status.
+/// An error as the commands answer it too: its fields and its message, under its status.
 fn refused(error: &Error) -> Response {
-    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut json = serde_json::to_value(error).unwrap_or_default();
-    json["message"] = error.to_string().into();
-    (status, Json(json)).into_response()
+    let parts = error.ser();
+    (parts.status_code, [(header::CONTENT_TYPE, parts.content_type)], parts.body).into_response()
 }

@@ -1,0 +1,191 @@
+//! `matinee prove` can fail: for each of its questions a database is broken by hand so that exactly this question finds it.
+
+use std::collections::BTreeSet;
+
+use matinee::domain::order::OrderState;
+use matinee::store::plans::Plans;
+use matinee::store::proof::{self, Breach};
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Executor};
+
+use crate::support::{Cinema, DECLINED_CARD, GOOD_CARD, Visitor};
+
+/// The beginning of the question that finds it, and how it comes about. One order is sold (seats 1, 2), one refunded
+/// (20), one being paid (21), one released (22); Bert holds 3 to 8, Cleo 9 to 13, Dora 20.
+const BREAKAGES: &[(&str, &str)] = &[
+    (
+        "P1: a seat of a show was sold twice",
+        "alter table tickets drop constraint tickets_one_per_seat;
+         update seats set status = 'available', order_id = null where seat_no = 2;
+         update tickets set seat_no = 1;",
+    ),
+    (
+        "P1: a booked seat has no ticket of its order",
+        "update seats set status = 'booked', order_id = (select id from orders where state = 'sold') where seat_no = 30",
+    ),
+    (
+        "P1: a booked seat has no ticket of its order",
+        "update seats set status = 'booked', order_id = gen_random_uuid() where seat_no = 30",
+    ),
+    (
+        "P1: a ticket's seat is not booked for its order",
+        "update seats set status = 'available', order_id = null where seat_no = 2",
+    ),
+    (
+        "P1: a ticket's seat is not booked for its order",
+        "delete from seats where seat_no = 2;
+         insert into seats select show_id, 41, zone, status, locked_at, order_id from seats where seat_no = 30;
+         update seats set seat_no = 2, zone = 0, status = 'available', order_id = null where seat_no = 41;",
+    ),
+    (
+        "P2: a hold that has not lapsed lacks some of its seats",
+        "update seats set status = 'available', locked_at = null, order_id = null where seat_no = 4",
+    ),
+    (
+        "P2: a visitor holds more than ten seats of a show",
+        "update orders set nth = 2, visitor_id = (select visitor_id from orders where 9 = any (seat_nos))
+         where 3 = any (seat_nos)",
+    ),
+    (
+        "P2: a locked seat points at an order that does not hold it",
+        "update seats set status = 'locked', locked_at = clock_timestamp(), order_id = gen_random_uuid() where seat_no = 30",
+    ),
+    (
+        "P2: a locked seat points at an order that does not hold it",
+        "update seats set status = 'locked', locked_at = clock_timestamp(),
+                          order_id = (select id from orders where state = 'released') where seat_no = 22",
+    ),
+    (
+        "P2: a locked seat points at an order that does not hold it",
+        "update seats set status = 'locked', (locked_at, order_id) =
+             (select locked_at, id from orders where 9 = any (seat_nos)) where seat_no = 30",
+    ),
+    (
+        "P2: a locked seat points at an order that does not hold it",
+        "update seats set locked_at = locked_at + interval '1 microsecond' where seat_no = 9",
+    ),
+    (
+        "P3: a hold was stretched beyond two windows",
+        "update orders set locked_at = held_at + hold_window_s * interval '1 second' + interval '1 microsecond',
+                           renewed_at = held_at + hold_window_s * interval '1 second' + interval '1 microsecond'
+         where state = 'sold'",
+    ),
+    ("P6: an order has tickets for other seats than it bought", "update orders set seat_nos = '{1, 30}' where state = 'sold'"),
+    (
+        "P6: tickets without a captured payment of the right amount",
+        "update orders set prices = '{1250, 1251}' where state = 'sold'",
+    ),
+    (
+        "P6: tickets without a captured payment of the right amount",
+        "update orders set currency = 'JPY' where state = 'sold'",
+    ),
+    (
+        "P6: a captured payment without exactly one of tickets or refund",
+        "update gateway.charges set refund_reference = null, refunded_at = null; delete from refunds;",
+    ),
+    (
+        "P6: a captured payment without exactly one of tickets or refund",
+        "update orders set state = 'refund_owed' where state = 'refunded'",
+    ),
+    ("P6: a refund of another amount than was paid, or of nothing", "update refunds set amount_minor = amount_minor - 1"),
+    (
+        "P6: the gateway's books differ from ours",
+        "insert into gateway.charges values (gen_random_uuid(), 'ch_stray', 1250, 'EUR', true)",
+    ),
+    ("P6: the gateway's books differ from ours", "update gateway.charges set refund_reference = null, refunded_at = null"),
+    (
+        "P6: the gateway's books differ from ours",
+        "update gateway.charges set refund_reference = 're_stray', refunded_at = clock_timestamp()
+         where idempotency_key = (select p.id from payments p join orders o on o.id = p.order_id where o.state = 'sold'
+                                  and p.state = 'captured')",
+    ),
+    ("P6: the gateway's books differ from ours", "update gateway.charges set captured = true, reason = null where not captured"),
+    ("P6: the gateway's books differ from ours", "update gateway.charges set amount_minor = 1 where captured"),
+    ("P6: the gateway's books differ from ours", "update gateway.charges set currency = 'JPY' where captured"),
+    ("P6: the gateway's books differ from ours", "update gateway.charges set reference = 'x' || reference where captured"),
+    (
+        "P6: a paying order has no payment under way",
+        "update orders set state = 'paying' where 9 = any (seat_nos)",
+    ),
+    (
+        "P6: a paying order has no payment under way",
+        "update orders set state = 'held' where state = 'paying'",
+    ),
+    ("counts: a show has other seats than its plan", "delete from seats where seat_no = 30"),
+    ("counts: a show has other seats than its plan", "update seats set seat_no = 41 where seat_no = 40"),
+    ("counts: a show has other seats than its plan", "delete from seats where seat_no = 40"),
+    (
+        "counts: a show has other seats than its plan",
+        "insert into seats select show_id, 41, zone, status from seats where seat_no = 40",
+    ),
+];
+
+/// A cinema in which everything has happened once.
+async fn busy_cinema() -> Cinema {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(40).await;
+    let sold = cinema.visitor();
+    let order = sold.hold(show, &[1, 2]).await.unwrap();
+    sold.pay(order, DECLINED_CARD).await.unwrap();
+    sold.pay(order, GOOD_CARD).await.unwrap();
+    cinema.visitor().hold(show, &[3, 4, 5, 6, 7, 8]).await.unwrap();
+    cinema.visitor().hold(show, &[9, 10, 11, 12, 13]).await.unwrap();
+
+    let (office, gateway) = cinema.scripted_office();
+    let late = Visitor::at(&office);
+    let refunded = late.hold(show, &[20]).await.unwrap();
+    let mut charge = gateway.next_charge_thinks();
+    let payment = tokio::spawn(async move { late.pay(refunded, GOOD_CARD).await });
+    charge.began().await;
+    cinema.expire(refunded).await;
+    cinema.visitor().hold(show, &[20]).await.unwrap();
+    charge.goes_on();
+    payment.await.unwrap().unwrap();
+
+    let waiting = Visitor::at(&office);
+    let paying = waiting.hold(show, &[21]).await.unwrap();
+    gateway.next_charge_loses_its_answer();
+    gateway.next_finds_are_silent(1);
+    waiting.pay(paying, GOOD_CARD).await.unwrap();
+
+    let released = cinema.visitor();
+    let given_back = released.hold(show, &[22]).await.unwrap();
+    released.release(given_back).await.unwrap();
+
+    assert!(matches!(cinema.order(order).await.state, OrderState::Sold { .. }));
+    assert!(matches!(cinema.order(refunded).await.state, OrderState::Refunded { .. }));
+    assert_eq!(cinema.order(paying).await.state, OrderState::Paying);
+    cinema.proves().await;
+    // A database can be copied only while nobody is connected to it.
+    for pool in [&office.pool, &cinema.office.pool, &cinema.db] {
+        pool.close().await;
+    }
+    cinema
+}
+
+#[tokio::test]
+async fn each_question_finds_what_it_asks_for_and_nothing_else() {
+    let cinema = busy_cinema().await;
+    let postgres = PgPool::connect(&cinema.url().replace("/matinee?", "/postgres?")).await.unwrap();
+    let mut asked = BTreeSet::new();
+    let mut faults = Vec::new();
+    for (nth, (question, breakage)) in BREAKAGES.iter().enumerate() {
+        postgres.execute(AssertSqlSafe(format!("create database broken_{nth} template matinee"))).await.unwrap();
+        let broken = PgPoolOptions::new().max_connections(1);
+        let broken = broken.connect(&cinema.url().replace("/matinee?", &format!("/broken_{nth}?"))).await.unwrap();
+        sqlx::raw_sql(*breakage).execute(&broken).await.unwrap();
+        let found: BTreeSet<&str> = ask(&broken).await.into_iter().map(|breach| breach.question).collect();
+        if found.len() != 1 || !found.iter().all(|name| name.starts_with(question)) {
+            faults.push(format!("{breakage}\n  should be found by: {question}\n  is found by: {found:?}"));
+        }
+        asked.extend(found);
+        broken.close().await;
+        postgres.execute(AssertSqlSafe(format!("drop database broken_{nth}"))).await.unwrap();
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_eq!(asked.len(), proof::questions(), "each question is tried: {asked:#?}");
+}
+
+async fn ask(pool: &PgPool) -> Vec<Breach> {
+    proof::breaches(pool, &Plans::default()).await.unwrap()
+}

@@ -1,0 +1,123 @@
+//! The schema: brought up to date by whoever comes first, refused when it is newer, and immutable where it says so.
+
+use matinee::store::{StoreError, pool};
+
+use crate::support::{Cinema, all_at_once};
+
+#[tokio::test]
+async fn migrating_again_changes_nothing() {
+    let cinema = Cinema::open().await;
+    let applied = "select version, checksum, installed_on::text from _sqlx_migrations order by version";
+    let before: Vec<(i64, Vec<u8>, String)> = sqlx::query_as(applied).fetch_all(&cinema.db).await.unwrap();
+    assert!(before.len() >= 5);
+    pool::migrate(&cinema.url()).await.unwrap();
+    let after: Vec<(i64, Vec<u8>, String)> = sqlx::query_as(applied).fetch_all(&cinema.db).await.unwrap();
+    assert_eq!(after, before);
+    assert!(pool::is_ready(&cinema.office.pool).await.unwrap());
+    cinema.proves().await;
+}
+
+#[tokio::test]
+async fn servers_that_start_together_migrate_once() {
+    let cinema = Cinema::open().await;
+    cinema.sql("create database empty").await;
+    let url = cinema.url().replace("/matinee?", "/empty?");
+    let outcomes = all_at_once((0..4).map(|_| {
+        let url = url.clone();
+        async move { pool::migrate(&url).await }
+    }))
+    .await;
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert!(pool::is_ready(&pool::connect(&url).unwrap()).await.unwrap());
+    cinema.proves().await;
+}
+
+#[tokio::test]
+async fn a_newer_or_foreign_schema_is_refused_in_one_clear_line() {
+    let cinema = Cinema::open().await;
+    let refusal = || async {
+        match pool::migrate(&cinema.url()).await {
+            Err(StoreError::Schema(line)) => line,
+            other => panic!("not refused as a schema: {other:?}"),
+        }
+    };
+    cinema
+        .sql(
+            "insert into _sqlx_migrations (version, description, success, checksum, execution_time)
+             values (9999, 'from the future', true, '\\x00', 0)",
+        )
+        .await;
+    let line = refusal().await;
+    assert!(line.contains("9999") && line.contains("newer version") && !line.contains('\n'), "{line}");
+    assert!(!pool::is_ready(&cinema.office.pool).await.unwrap());
+
+    cinema.sql("delete from _sqlx_migrations where version = 9999; update _sqlx_migrations set checksum = '\\x01' where version = 2").await;
+    let line = refusal().await;
+    assert!(line.contains("migration 2") && line.contains("another build") && !line.contains('\n'), "{line}");
+    cinema.proves().await;
+}
+
+#[tokio::test]
+async fn a_database_without_our_tables_is_not_ready() {
+    let cinema = Cinema::open().await;
+    cinema.sql("create database empty").await;
+    let pool = pool::connect(&cinema.url().replace("/matinee?", "/empty?")).unwrap();
+    assert!(pool::is_ready(&pool).await.is_err());
+    let nowhere = pool::connect(&cinema.url().replace("/matinee?", "/nowhere?")).unwrap();
+    assert!(pool::is_ready(&nowhere).await.is_err());
+    cinema.proves().await;
+}
+
+#[tokio::test]
+async fn a_plan_cannot_be_changed() {
+    let cinema = Cinema::open().await;
+    cinema.show_of(3).await;
+    let refused = sqlx::query("update plans set layout = 'zone s S'").execute(&cinema.db).await.map_err(StoreError::from);
+    assert_eq!(refused.unwrap_err().sqlstate(), Some("MT002"));
+    cinema.proves().await;
+}
+
+/// The database refuses by itself what no statement of ours would write.
+#[tokio::test]
+async fn impossible_mixtures_are_refused_by_the_database() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(2).await;
+    cinema.visitor().hold(show, &[1]).await.unwrap();
+    for (constraint, statement) in [
+        ("seats_status_is_whole", "update seats set locked_at = null where seat_no = 1"),
+        ("seats_status_is_whole", "update seats set order_id = null where seat_no = 1"),
+        ("seats_status_is_whole", "update seats set status = 'booked' where seat_no = 1"),
+        ("seats_status_is_whole", "update seats set status = 'locked' where seat_no = 2"),
+        ("seats_status_is_whole", "update seats set locked_at = clock_timestamp() where seat_no = 2"),
+        ("seats_pkey", "insert into seats select * from seats where seat_no = 2"),
+        ("orders_locked_at_check", "update orders set held_at = locked_at + interval '1 second'"),
+        ("orders_renewed_at_check", "update orders set renewed_at = locked_at + interval '1 second'"),
+        ("orders_seat_nos_check", "update orders set seat_nos = '{}', prices = '{}'"),
+        ("orders_prices_check", "update orders set prices = prices || prices"),
+        ("shows_hold_window_s_check", "update shows set hold_window_s = 0"),
+        ("shows_hold_window_s_check", "update shows set hold_window_s = 86401"),
+    ] {
+        let refused = sqlx::query(statement).execute(&cinema.db).await.map_err(StoreError::from).unwrap_err();
+        assert!(refused.on_constraint(constraint), "{statement}: {refused}");
+    }
+    cinema.proves().await;
+}
+
+/// Settings that the promises lean on, as the product's own connections have them.
+#[tokio::test]
+async fn the_offices_connections_are_set_up() {
+    let cinema = Cinema::open().await;
+    for (setting, value) in [
+        ("plan_cache_mode", "force_generic_plan"),
+        ("lock_timeout", "2s"),
+        ("statement_timeout", "10s"),
+        ("idle_in_transaction_session_timeout", "10s"),
+        ("transaction_isolation", "read committed"),
+        ("synchronous_commit", "on"),
+    ] {
+        let set: String =
+            sqlx::query_scalar("select current_setting($1)").bind(setting).fetch_one(&cinema.office.pool).await.unwrap();
+        assert_eq!(set, value, "{setting}");
+    }
+    cinema.proves().await;
+}
