@@ -3,12 +3,14 @@
 //! The browser must show the cinema's time, not the visitor's, and must not ship a zone database to do so. The server
 //! sends the offsets that apply around now; both sides format with this code, so a first render is identical.
 
+use std::fmt;
+use std::str::FromStr;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::{OffsetComponents, OffsetName, Tz};
-use serde::{Deserialize, Serialize};
 
-/// The offsets of one zone from UTC over a few days.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The offsets of one zone from UTC over a few days. Travels to the browser as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WallClock {
     /// From which instant (seconds since 1970), by how many seconds east of UTC; ascending, at least one.
     offsets: Vec<(i64, i32)>,
@@ -38,6 +40,29 @@ impl WallClock {
         let local = seconds + offset.map_or(0, |(_, offset)| i64::from(*offset));
         let minute = local.rem_euclid(86_400) / 60;
         format!("{:02}:{:02}", minute / 60, minute % 60)
+    }
+}
+
+impl fmt::Display for WallClock {
+    /// `from:offset`, comma separated.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (from, offset)) in self.offsets.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}{from}:{offset}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for WallClock {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let offsets = text.split(',').map(|part| {
+            let (from, offset) = part.split_once(':')?;
+            Some((from.parse().ok()?, offset.parse().ok()?))
+        });
+        offsets.collect::<Option<_>>().map(|offsets| Self { offsets }).ok_or(())
     }
 }
 
@@ -82,6 +107,15 @@ mod tests {
         let clock = WallClock::around(Berlin, utc("2027-03-27T20:00:00Z"));
         assert_eq!(clock.hour_minute(utc("2027-03-28T00:59:59Z")), "01:59");
         assert_eq!(clock.hour_minute(utc("2027-03-28T01:00:00Z")), "03:00");
+    }
+
+    #[test]
+    fn the_text_that_travels_reads_back() {
+        let clock = WallClock::around(Berlin, utc("2026-10-24T22:00:00Z"));
+        assert_eq!(clock.offsets.len(), 2);
+        assert_eq!(clock.to_string().parse(), Ok(clock));
+        assert_eq!("".parse::<WallClock>(), Err(()));
+        assert_eq!("1:2,x".parse::<WallClock>(), Err(()));
     }
 
     #[test]

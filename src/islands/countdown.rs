@@ -9,6 +9,7 @@ use uuid::Uuid;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlButtonElement};
 
+use super::back;
 use super::browser::{
     after, arrived_ms, elapsed_ms, find, get_json, is_visible, number, on, set_attribute, set_hidden, text,
 };
@@ -21,7 +22,13 @@ const URGENT_MS: f64 = 120_000.0;
 const ASK_EVERY_MS: f64 = 15_000.0;
 
 /// Starts counting.
-pub fn start(order: Uuid, left_ms: i64) {
+pub fn start() {
+    let Some(clock) = find(".clock") else { return };
+    let data = clock.dataset();
+    let id = |name: &str| data.get(name).and_then(|id| id.parse::<Uuid>().ok());
+    let left_ms = data.get("left").and_then(|left| left.parse::<i64>().ok());
+    let (Some(order), Some(show), Some(left_ms)) = (id("order"), id("show"), left_ms) else { return };
+    back::remember(show, order);
     // The page was true when it was sent: what has passed since it arrived is gone.
     let ends_ms = Rc::new(Cell::new(arrived_ms() + left_ms as f64));
     tick(Rc::clone(&ends_ms));
@@ -41,7 +48,7 @@ fn tick(ends_ms: Rc<Cell<f64>>) {
     let left = (ends_ms.get() - elapsed_ms()).max(0.0);
     show(left);
     // Just behind the next full second, so that no second is skipped or shown twice.
-    after(left % 1000.0 + 5.0, move || {
+    after(f64::from(left as u32 % 1000) + 5.0, move || {
         if left > 0.0 || ends_ms.get() > elapsed_ms() {
             tick(ends_ms);
         } else {
@@ -53,7 +60,7 @@ fn tick(ends_ms: Rc<Cell<f64>>) {
 
 fn show(left_ms: f64) {
     // Rounded up: 0:00 is shown when nothing is left, not a second before.
-    let seconds = (left_ms / 1000.0).ceil() as u64;
+    let seconds = (left_ms as u64).div_ceil(1000);
     if let Some(countdown) = find("[data-testid=countdown]") {
         set_text(&countdown, &format!("{:02}:{:02}", seconds / 60, seconds % 60));
     }

@@ -1,12 +1,10 @@
 //! The seats on the page: what each one is, read once from the elements, and how it looks, by the shared rule.
 
 use chrono::{DateTime, Utc};
-use leptos::prelude::document;
 use uuid::Uuid;
-use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, HtmlInputElement};
 
-use super::browser::{all, arrived_ms, elapsed_ms, set_attribute};
+use super::browser::{all, arrived_ms, elapsed_ms, find, set_attribute};
 use crate::domain::local_time::WallClock;
 use crate::domain::money::{Currency, Money};
 use crate::domain::nearest::Spot;
@@ -21,6 +19,22 @@ pub struct Facts {
     pub zone_prices: Vec<i64>,
     pub currency: Currency,
     pub holding: usize,
+}
+
+impl Facts {
+    /// Reads what the page says of the show, and the database's clock when it was rendered, in milliseconds since 1970.
+    fn read(map: &HtmlElement) -> Option<(Self, i64)> {
+        let data = map.dataset();
+        let facts = Self {
+            show: data.get("show")?.parse().ok()?,
+            window: HoldWindow::from_seconds(data.get("window")?.parse().ok()?)?,
+            clock: data.get("clock")?.parse().ok()?,
+            zone_prices: data.get("prices")?.split(',').map(str::parse).collect::<Result<_, _>>().ok()?,
+            currency: data.get("currency")?.parse().ok()?,
+            holding: data.get("holding")?.parse().ok()?,
+        };
+        Some((facts, data.get("now")?.parse().ok()?))
+    }
 }
 
 /// One seat.
@@ -53,8 +67,9 @@ pub struct Grid {
 
 impl Grid {
     /// Reads the page.
-    pub fn read(facts: Facts, rendered_ms: i64) -> Option<Self> {
-        let map: HtmlElement = document().query_selector(".map").ok().flatten()?.dyn_into().ok()?;
+    pub fn read() -> Option<Self> {
+        let map = find(".map")?;
+        let (facts, rendered_ms) = Facts::read(&map)?;
         let clock_lead_ms = rendered_ms as f64 - arrived_ms();
         let mut seats = Vec::new();
         for (row, element) in all::<HtmlElement>(&map, ".row").into_iter().enumerate() {

@@ -9,7 +9,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlButtonElement, HtmlElement, HtmlInputElement};
 
 use super::browser::{field, find, on, set_attribute};
-use super::grid::{Facts, Grid};
+use super::grid::Grid;
 use super::{keyboard, notice, refresh, zoom};
 use crate::api;
 use crate::domain::Error;
@@ -19,9 +19,10 @@ use crate::domain::seat::SeatNo;
 /// The grid, shared by everything that listens on the page.
 pub type Shared = Rc<RefCell<Grid>>;
 
-/// Takes hold of the page.
-pub fn start(facts: Facts, rendered_ms: i64) {
-    let Some(grid) = Grid::read(facts, rendered_ms) else { return };
+/// Takes hold of the page; says of which show it is.
+pub fn start() -> Option<Uuid> {
+    let grid = Grid::read()?;
+    let show = grid.facts.show;
     let map = grid.map.clone();
     let grid: Shared = Rc::new(RefCell::new(grid));
 
@@ -46,6 +47,7 @@ pub fn start(facts: Facts, rendered_ms: i64) {
     show_picks(&grid.borrow());
     // Tests and style sheets may wait for this; nothing else depends on it.
     set_attribute(&map, "data-live", Some(""));
+    Some(show)
 }
 
 /// A seat that is not free, or an eleventh one, is unticked again: the server would refuse it too.

@@ -52,7 +52,8 @@ pub fn start(grid: &Shared) {
         let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
         let distance = |element: &HtmlElement| {
             let at = element.get_bounding_client_rect();
-            (at.x() + at.width() / 2.0 - x).powi(2) + (at.y() + at.height() / 2.0 - y).powi(2)
+            let (aside, above) = (at.x() + at.width() / 2.0 - x, at.y() + at.height() / 2.0 - y);
+            aside * aside + above * above
         };
         let nearest = grid.seats.iter().min_by(|a, b| distance(&a.element).total_cmp(&distance(&b.element)));
         set_whole(&grid.map, &button, false);
@@ -89,7 +90,7 @@ fn middle(viewport: &HtmlElement) -> (f64, f64) {
 }
 
 fn set_middle(viewport: &HtmlElement, (x, y): (f64, f64)) {
-    let start = |share: f64, seen: i32, whole: i32| share.mul_add(f64::from(whole), -f64::from(seen) / 2.0) as i32;
+    let start = |share: f64, seen: i32, whole: i32| (share * f64::from(whole) - f64::from(seen) / 2.0) as i32;
     viewport.set_scroll_left(start(x, viewport.client_width(), viewport.scroll_width()));
     viewport.set_scroll_top(start(y, viewport.client_height(), viewport.scroll_height()));
 }

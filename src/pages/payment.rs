@@ -69,7 +69,7 @@ fn payment(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, last: Option<
         view! {
             {clock(cinema, known, ends_at, left_ms)}
             {form(known)}
-            <Countdown order=order.id.0 show=order.show.0 left_ms=left_ms/>
+            <Countdown/>
         }
         .into_any()
     } else {
@@ -102,7 +102,13 @@ fn clock(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, left_ms: i64) -
     view! {
         // Without a script the page asks again when the hold is over, and is told so.
         <noscript><meta http-equiv="refresh" content=(seconds + 1).to_string()/></noscript>
-        <section class="panel clock" aria-label="Time left">
+        <section
+            class="panel clock"
+            aria-label="Time left"
+            data-order=known.order.id.to_string()
+            data-show=show.to_string()
+            data-left=left_ms
+        >
             <p class="countdown-words">"Your seats are held for"</p>
             <p class="countdown" role="timer" data-testid="countdown">{format!("{:02}:{:02}", seconds / 60, seconds % 60)}</p>
             <div class="drain" style=format!("--left:{seconds};--of:{}", known.order.hold_window.seconds())></div>

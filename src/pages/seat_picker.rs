@@ -60,6 +60,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
     let yours: Vec<SeatNo> = held.iter().flat_map(|order| order.seats.seats().iter().copied()).collect();
     let closed = show.sales_close_at <= map.now;
     let clock = WallClock::around(cinema.zone, map.now);
+    let prices = show.zone_prices.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     view! {
         <Title text=format!("{} · {}", show.film.title, cinema.name)/>
         <main id="main" class="wide">
@@ -90,7 +91,17 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                     </div>
                 </div>
                 <div class="map-viewport">
-                    <fieldset class="map" style=format!("--cols:{}", show.plan.columns())>
+                    <fieldset
+                        class="map"
+                        style=format!("--cols:{}", show.plan.columns())
+                        data-show=show.id.to_string()
+                        data-window=show.hold_window.seconds()
+                        data-clock=clock.to_string()
+                        data-now=map.now.timestamp_millis()
+                        data-prices=prices
+                        data-currency=show.currency.to_string()
+                        data-holding=yours.len()
+                    >
                         <legend class="vh">"Seats in "{show.hall.clone()}</legend>
                         <p class="screen"><span>"Screen"</span></p>
                         <div class="rows" role="grid" aria-label="Seat map, front row first">
@@ -107,15 +118,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                     <button class="primary" data-testid="hold" disabled=closed>"Hold seats"</button>
                 </div>
             </form>
-            <SeatGrid
-                show=show.id.0
-                window=show.hold_window
-                clock=clock
-                rendered_ms=map.now.timestamp_millis()
-                zone_prices=show.zone_prices.clone()
-                currency=show.currency
-                holding=yours.len()
-            />
+            <SeatGrid/>
         </main>
     }
 }

@@ -55,8 +55,13 @@ pub enum Failure {
 /// One clear line; the program then ends with an error.
 pub async fn run(cli: Cli) -> Result<(), Failure> {
     let command = cli.command.unwrap_or_default();
+    // Before anything is started: a taken port is the likeliest mistake, and should be told at once.
+    let listener = match command {
+        Command::Serve => Some(listen(cli.options.listen).await?),
+        _ => None,
+    };
     let (postgres, url) = database(command, &cli.options).await?;
-    let result = with_database(command, &cli.options, &url, postgres.is_some()).await;
+    let result = with_database(command, listener, &cli.options, &url, postgres.is_some()).await;
     if let Some(postgres) = postgres {
         postgres.stop().await?;
     }
@@ -81,7 +86,17 @@ async fn database(command: Command, options: &Options) -> Result<(Option<Postgre
     }
 }
 
-async fn with_database(command: Command, options: &Options, url: &str, private: bool) -> Result<(), Failure> {
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|cause| Failure::Listen { address, cause })
+}
+
+async fn with_database(
+    command: Command,
+    listener: Option<TcpListener>,
+    options: &Options,
+    url: &str,
+    private: bool,
+) -> Result<(), Failure> {
     pool::migrate(url).await.map_err(|error| match error {
         StoreError::Schema(_) => Failure::Store(error),
         error if error.is_unavailable() => Failure::Unreachable(error),
@@ -89,14 +104,14 @@ async fn with_database(command: Command, options: &Options, url: &str, private: 
         error => Failure::Unreachable(error),
     })?;
     let database = pool::connect(url)?;
-    let result = match command {
-        Command::Serve => serve(database.clone(), options, private).await,
-        Command::Migrate => {
+    let result = match (command, listener) {
+        (Command::Serve, Some(listener)) => serve(listener, database.clone(), options, private).await,
+        (Command::Serve | Command::Migrate, _) => {
             println!("The database is up to date.");
             Ok(())
         }
-        Command::Seed => seed(&database).await,
-        Command::Prove => prove(&database).await,
+        (Command::Seed, _) => seed(&database).await,
+        (Command::Prove, _) => prove(&database).await,
     };
     database.close().await;
     result
@@ -129,10 +144,7 @@ async fn office(database: &PgPool) -> Result<(Arc<BoxOffice>, Vec<u8>), Failure>
     Ok((Arc::new(BoxOffice::new(database.clone(), cinema, gateway)), cookie_key))
 }
 
-async fn serve(database: PgPool, options: &Options, private: bool) -> Result<(), Failure> {
-    // Before the database is filled: a taken port is the likelier mistake, and should be told at once.
-    let listener =
-        TcpListener::bind(options.listen).await.map_err(|cause| Failure::Listen { address: options.listen, cause })?;
+async fn serve(listener: TcpListener, database: PgPool, options: &Options, private: bool) -> Result<(), Failure> {
     if private {
         top_up(&database).await?;
     }
