@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::box_office::BoxOffice;
 use crate::domain::Error;
-use crate::domain::ids::VisitorId;
+use crate::domain::ids::{Attempt, VisitorId};
 use crate::store::visitors;
 
 /// The box office; the server puts it into every request's context.
@@ -25,23 +25,34 @@ pub fn visitor() -> Option<VisitorId> {
     session()?.id().map(|id| VisitorId(visitors::uuid(id)))
 }
 
-/// Who is asking; a stranger becomes a visitor now, because there will be something to keep.
+/// Makes visitors out of strangers; every server on a database has the same one.
+#[derive(Clone, Copy)]
+pub struct VisitorKey(pub Uuid);
+
+/// Who is asking; a stranger gets the id that the attempt makes. So the same attempt sent twice by somebody without a
+/// cookie (a double click on the very first hold) is one visitor and one order, not two who take each other's seats. The
+/// attempt stands only in that stranger's own form, and the key is the server's secret.
+pub fn visitor_or_stranger(attempt: Attempt) -> VisitorId {
+    visitor().unwrap_or_else(|| {
+        let VisitorKey(key) = expect_context();
+        VisitorId(Uuid::new_v5(&key, attempt.0.as_bytes()))
+    })
+}
+
+/// There is something to keep now: a stranger gets a session under this id, and its cookie.
 ///
 /// # Errors
-/// [`Error::Unavailable`] when the session cannot be stored.
-pub async fn visitor_to_be() -> Result<VisitorId, Error> {
-    if let Some(visitor) = visitor() {
-        return Ok(visitor);
-    }
-    let unavailable = |error: tower_sessions::session::Error| {
-        tracing::warn!(%error, "a session could not be stored");
-        Error::Unavailable
-    };
+/// [`Error::Unavailable`] when there is no session layer.
+pub async fn remember(VisitorId(id): VisitorId) -> Result<(), Error> {
     let session = session().ok_or(Error::Unavailable)?;
-    // The session layer sends the cookie of a session that has something in it.
-    session.insert("visits", 1).await.map_err(unavailable)?;
-    session.save().await.map_err(unavailable)?;
-    visitor().ok_or(Error::Unavailable)
+    if session.id().is_none() {
+        // The session layer stores what was changed when the answer leaves, and sends the cookie.
+        session.insert(visitors::ID, id).await.map_err(|error| {
+            tracing::warn!(%error, "a session could not be made");
+            Error::Unavailable
+        })?;
+    }
+    Ok(())
 }
 
 fn session() -> Option<Session> {

@@ -25,8 +25,10 @@ pub async fn hold_seats(show: Uuid, #[server(default)] seats: Vec<SeatNo>, attem
     };
     use crate::{box_office, request};
     let selection = Selection::new(seats)?;
-    let visitor = request::visitor_to_be().await?;
-    let order = box_office::hold(&request::office(), visitor, ShowId(show), selection, Attempt(attempt)).await?;
+    let attempt = Attempt(attempt);
+    let visitor = request::visitor_or_stranger(attempt);
+    let order = box_office::hold(&request::office(), visitor, ShowId(show), selection, attempt).await?;
+    request::remember(visitor).await?;
     request::redirect(&format!("/orders/{order}/pay"));
     Ok(())
 }

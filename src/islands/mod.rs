@@ -5,8 +5,6 @@
 //! twelve hundred seats need no hydration, and a page whose WASM has not arrived (or never will) is a plain form. They
 //! have no props either, for these would be JSON, and its reader a tenth of the download: facts stand in `data-` attributes.
 
-#![expect(missing_docs, reason = "the island macro makes a struct without a doc line for each island")]
-
 mod back;
 mod browser;
 mod countdown;

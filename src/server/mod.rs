@@ -23,9 +23,11 @@ use leptos_axum::{
 use tower::ServiceBuilder;
 use tower_http::services::{ServeDir, ServeFile};
 use tower_http::set_header::SetResponseHeaderLayer;
+use uuid::Uuid;
 
 use crate::box_office::BoxOffice;
 use crate::pages::{App, shell};
+use crate::request::VisitorKey;
 use crate::store::pool;
 pub use run::{Failure, run};
 
@@ -40,11 +42,22 @@ pub struct Site {
     pub secure_cookie: bool,
 }
 
+impl Site {
+    /// What makes ids for strangers: derived from the cookie's key, which every server on the database shares.
+    fn visitor_key(&self) -> VisitorKey {
+        VisitorKey(Uuid::new_v5(&Uuid::NAMESPACE_URL, &self.cookie_key))
+    }
+}
+
 /// Every address of the site, behind its layers.
 pub fn router(office: Arc<BoxOffice>, site: &Site) -> Router {
     let context = {
         let office = Arc::clone(&office);
-        move || provide_context(Arc::clone(&office))
+        let key = site.visitor_key();
+        move || {
+            provide_context(Arc::clone(&office));
+            provide_context(key);
+        }
     };
     let (pages, _) = generate_route_list_with_exclusions_and_ssg_and_context(App, None, context.clone());
     let options = site.leptos.clone();

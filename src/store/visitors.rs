@@ -43,6 +43,9 @@ impl Visitors {
     }
 }
 
+/// Name of the value that says under which id a new session is to be stored.
+pub const ID: &str = "visitor";
+
 /// The id as the database keeps it: the same 128 bits.
 pub const fn uuid(id: Id) -> Uuid {
     Uuid::from_u128(id.0.cast_unsigned())
@@ -54,8 +57,13 @@ fn backend(error: sqlx::Error) -> Error {
 
 #[async_trait]
 impl SessionStore for Visitors {
-    /// Never overwrites: an id that exists is somebody else, so another is drawn.
+    /// Never overwrites. A visitor's first order was made under the id that lies in the record, so that becomes the
+    /// session's; if it is there already, the same attempt was sent twice and this is the same visitor.
     async fn create(&self, record: &mut Record) -> Result<()> {
+        if let Some(id) = record.data.get(ID).and_then(|id| serde_json::from_value::<Uuid>(id.clone()).ok()) {
+            record.id = Id(id.as_u128().cast_signed());
+            return self.write(record, false).await.map(|_| ());
+        }
         while !self.write(record, false).await? {
             record.id = Id::default();
         }

@@ -23,6 +23,11 @@ with paid as materialized (
     from verdict, locked
     where verdict.whole and s.show_id = verdict.show_id and s.seat_no = locked.seat_no
     returning s.seat_no
+), freed as (
+    -- Some seats have gone: those that are still this order's are free by the rule, and must not point at a dead order.
+    update seats s set status = 'available', locked_at = null, order_id = null
+    from verdict, locked
+    where not verdict.whole and s.show_id = verdict.show_id and s.seat_no = locked.seat_no and s.order_id = verdict.id
 ), issued as (
     insert into tickets (code, order_id, show_id, seat_no, issued_at)
     select issue.code, verdict.id, verdict.show_id, issue.seat_no, verdict.now

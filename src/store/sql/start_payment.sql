@@ -12,9 +12,13 @@ with payable as materialized (
       and not is_available(s.status, s.locked_at, payable.hold_window_s, clock_timestamp())
     order by s.seat_no
     for update of s
-), whole as materialized (
+), judged as materialized (
     select payable.*, clock_timestamp() as now from payable
     where (select count(*) from locked) = cardinality(payable.seat_nos)
+), whole as materialized (
+    -- A row that was waited for but not changed is not evaluated again, so the rule is: by the clock after all waits, which
+    -- is also the instant that is written.
+    select judged.* from judged where not is_available('locked', locked_at, hold_window_s, now)
 ), renewed as (
     update seats s set locked_at = whole.now
     from whole, locked
