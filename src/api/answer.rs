@@ -81,8 +81,9 @@ impl Encodes<Error> for ErrorJson {
 impl Decodes<Error> for ErrorJson {
     type Error = serde_json::Error;
 
+    /// What is not ours (the page of a proxy in between) says that the cinema was not reached.
     fn decode(bytes: Bytes) -> Result<Error, serde_json::Error> {
-        serde_json::from_slice::<Wire>(&bytes).map(Error::from)
+        Ok(serde_json::from_slice::<Wire>(&bytes).map_or(Error::Unreachable, Error::from))
     }
 }
 
@@ -92,10 +93,8 @@ impl FromServerFnError for Error {
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         match error {
             ServerFnErrorErr::Args(what) | ServerFnErrorErr::MissingArg(what) => Self::BadInput { what: short(&what) },
-            // In the browser: no answer, or one that is not ours (a proxy's page).
-            ServerFnErrorErr::Request(_) | ServerFnErrorErr::Response(_) | ServerFnErrorErr::Deserialization(_) => {
-                Self::Unreachable
-            }
+            // In the browser: no answer.
+            ServerFnErrorErr::Request(_) | ServerFnErrorErr::Response(_) => Self::Unreachable,
             other => Self::BadInput { what: short(&other.to_string()) },
         }
     }

@@ -105,19 +105,24 @@ fn no_answer(error: impl std::fmt::Display) -> NoAnswer {
     NoAnswer(error.to_string())
 }
 
-fn decision(record: ChargeRecord) -> Charge {
-    if record.captured {
-        Charge::Captured { reference: record.reference }
-    } else {
-        Charge::Declined { reason: record.reason.unwrap_or_default() }
+/// `None` for a key that was closed because somebody asked for it before its charge arrived.
+fn decision(record: ChargeRecord) -> Option<Charge> {
+    match (record.captured, record.reason) {
+        (true, _) => Some(Charge::Captured { reference: record.reference }),
+        (false, Some(reason)) => Some(Charge::Declined { reason }),
+        (false, None) => None,
     }
+}
+
+fn too_late() -> NoAnswer {
+    NoAnswer("the charge arrived after it had been asked for".to_owned())
 }
 
 #[async_trait]
 impl Gateway for SimulatedGateway {
     async fn charge(&self, key: PaymentId, amount: Money, card: &Card) -> Result<Charge, NoAnswer> {
-        if let Some(charge) = self.find(key).await? {
-            return Ok(charge);
+        if let Some(known) = charges::find(&self.pool, key).await.map_err(no_answer)? {
+            return decision(known).ok_or_else(too_late);
         }
         let known = TEST_CARDS.iter().find(|known| known.number == card.digits());
         let behaviour =
@@ -134,11 +139,14 @@ impl Gateway for SimulatedGateway {
         };
         let reference = format!("ch_{}", Uuid::new_v4().simple());
         let record = ChargeRecord { reference, captured: reason.is_none(), reason };
-        charges::record(&self.pool, key, amount, &record).await.map(decision).map_err(no_answer)
+        let recorded = charges::record(&self.pool, key, amount, &record).await.map_err(no_answer)?;
+        decision(recorded).ok_or_else(too_late)
     }
 
     async fn find(&self, key: PaymentId) -> Result<Option<Charge>, NoAnswer> {
-        Ok(charges::find(&self.pool, key).await.map_err(no_answer)?.map(decision))
+        // First closed, then read: whoever is told "never heard of it" must be able to rely on that.
+        charges::close(&self.pool, key).await.map_err(no_answer)?;
+        Ok(charges::find(&self.pool, key).await.map_err(no_answer)?.and_then(decision))
     }
 
     async fn refund(&self, charge: &str) -> Result<String, NoAnswer> {

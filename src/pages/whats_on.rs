@@ -1,6 +1,6 @@
 //! What's on: a day's films, their shows, and how full each is.
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -17,7 +17,10 @@ const DAYS: usize = 7;
 /// The programme of a day, today's unless `?day=2026-12-01` asks for another.
 #[component]
 pub fn WhatsOn() -> impl IntoView {
-    let asked = request::query("day").and_then(|day| day.parse().ok());
+    // Dates that only an astronomer needs are no days of a programme, and the database knows fewer of them.
+    let asked = request::query("day")
+        .and_then(|day| day.parse().ok())
+        .filter(|day: &NaiveDate| (1970..=9999).contains(&day.year()));
     Suspend::new(async move {
         let office = request::office();
         match office.programme.day(&office.pool, &office.cinema, asked).await {

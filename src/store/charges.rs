@@ -38,7 +38,23 @@ pub async fn record(pool: &PgPool, key: PaymentId, amount: Money, charge: &Charg
     Ok(find(pool, key).await?.unwrap_or_else(|| charge.clone()))
 }
 
-/// The charge recorded under an idempotency key.
+/// Closes a key that no charge has used yet: a charge that arrives later takes no money. A used key stays as it is.
+///
+/// # Errors
+/// When the database does.
+pub async fn close(pool: &PgPool, key: PaymentId) -> StoreResult<()> {
+    sqlx::query!(
+        "-- close_charge
+         insert into gateway.charges (idempotency_key, reference, amount_minor, currency, captured)
+         values ($1, 'closed_' || $1::uuid, 0, '', false) on conflict (idempotency_key) do nothing",
+        key.0
+    )
+    .execute(pool)
+    .await?;
+    Ok(())
+}
+
+/// The charge recorded under an idempotency key; neither captured nor with a reason when the key was closed unused.
 ///
 /// # Errors
 /// When the database does.

@@ -1,0 +1,88 @@
+//! The program at its command line: each fault of its surroundings is one clear line and an exit with an error.
+
+use std::process::{Command, Output};
+
+use crate::support::Cinema;
+
+fn matinee(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_matinee"))
+        .args(arguments)
+        .env_remove("DATABASE_URL")
+        .env("RUST_LOG", "error")
+        .output()
+        .unwrap()
+}
+
+/// One line on standard error that says this, and an error code.
+fn fails_with(output: &Output, words: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains(words), "{words:?} is not in {said:?}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn no_postgres_to_be_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_matinee"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(folder.path())
+        .env_remove("DATABASE_URL")
+        .env("MATINEE_PG_BIN", folder.path())
+        .env("RUST_LOG", "error")
+        .output()
+        .unwrap();
+    fails_with(&output, "install Debian's `postgresql`, set MATINEE_PG_BIN");
+}
+
+#[test]
+fn a_taken_port() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    fails_with(&matinee(&["serve", "--listen", &address]), "choose another address with --listen");
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_written() {
+    fails_with(
+        &matinee(&["serve", "--listen", "127.0.0.1:0", "--data-dir", "/proc/matinee"]),
+        "cannot write to the data folder",
+    );
+}
+
+#[test]
+fn a_database_that_is_not_there() {
+    let output = matinee(&["serve", "--listen", "127.0.0.1:0", "--database-url", "postgres://nobody@127.0.0.1:1/none"]);
+    fails_with(&output, "the database cannot be reached");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_a_newer_version() {
+    let cinema = Cinema::open().await;
+    cinema.sql("insert into _sqlx_migrations values (9999, 'from the future', now(), true, 'x', 1)").await;
+    let output = matinee(&["serve", "--listen", "127.0.0.1:0", "--database-url", &cinema.url()]);
+    fails_with(&output, "it was used by a newer version");
+    cinema.is_broken_on_purpose();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prove_names_each_breach_and_exits_with_an_error() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(8).await;
+    let kept = matinee(&["prove", "--database-url", &cinema.url()]);
+    assert!(kept.status.success(), "{kept:?}");
+    let order = cinema.visitor().hold(show, &[1]).await.unwrap();
+    sqlx::query("update seats set status = 'booked', locked_at = null where order_id = $1")
+        .bind(order.0)
+        .execute(&cinema.db)
+        .await
+        .unwrap();
+    let broken = matinee(&["prove", "--database-url", &cinema.url()]);
+    fails_with(&broken, "breaches found");
+    let named = String::from_utf8_lossy(&broken.stdout).into_owned();
+    assert!(
+        named.contains("BREACH P1: a booked seat has no ticket of its order") && named.contains(&show.to_string()),
+        "{named}"
+    );
+    cinema.is_broken_on_purpose();
+}
