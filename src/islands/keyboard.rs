@@ -5,9 +5,9 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, MouseEvent};
 
-use super::browser::on;
+use super::browser::{find, on};
 use super::grid::Grid;
-use super::picker::Shared;
+use super::picker::{Shared, set_text};
 
 /// Makes the grid one tab stop and listens.
 pub fn start(grid: &Shared) {
@@ -37,13 +37,14 @@ pub fn start(grid: &Shared) {
             seat.set_tab_index(0);
         }
     });
-    // A seat that cannot be picked takes the focus, to be read, but not the click.
+    // A seat that cannot be picked takes the focus, to be read, but not the click: that tells what it is and until when.
     let clicked = Rc::clone(grid);
     on(&map, "click", move |event: MouseEvent| {
-        if let Some(seat) = input(&event)
-            && clicked.borrow().seats.iter().any(|known| known.element == seat && !known.is_free())
-        {
+        let grid = clicked.borrow();
+        let seat = input(&event).and_then(|seat| grid.seats.iter().find(|known| known.element == seat));
+        if let (Some(seat), Some(line)) = (seat.filter(|seat| !seat.is_free()), find(".limit")) {
             event.prevent_default();
+            set_text(&line, &seat.element.get_attribute("aria-label").unwrap_or_default());
         }
     });
 }

@@ -112,7 +112,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                 <div class="picks">
                     <div class="picks-what">
                         <p class="picks-list" role="status">"Pick your seats, then hold them."</p>
-                        <p class="limit">{limit_words(yours.len())}</p>
+                        <p class="limit" aria-live="polite">{limit_words(yours.len())}</p>
                     </div>
                     <p class="total"><span>"Picked"</span>" "<b class="tally"></b></p>
                     <button class="primary" data-testid="hold" disabled=closed>"Hold seats"</button>

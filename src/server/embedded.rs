@@ -87,7 +87,7 @@ impl Postgres {
 
     /// Where sqlx, psql and node-postgres find the database, for example `postgres:///matinee?host=%2Fsrv%2F...`.
     pub fn url(&self) -> String {
-        self.url_of(DATABASE)
+        url_in(&self.socket_dir, DATABASE)
     }
 
     /// Where the database of a matinee that is running on `data_dir` is found; `None` when none is running. For commands
@@ -209,7 +209,8 @@ impl Postgres {
         match connect(&self.url()).await {
             Ok(connection) => connection.close().await.map_err(EmbeddedError::Connect),
             Err(sqlx::Error::Database(refused)) if refused.code().as_deref() == Some("3D000") => {
-                let mut connection = connect(&self.url_of("postgres")).await.map_err(EmbeddedError::Connect)?;
+                let mut connection =
+                    connect(&url_in(&self.socket_dir, "postgres")).await.map_err(EmbeddedError::Connect)?;
                 sqlx::query("create database matinee")
                     .execute(&mut connection)
                     .await
@@ -218,10 +219,6 @@ impl Postgres {
             }
             Err(other) => Err(EmbeddedError::Connect(other)),
         }
-    }
-
-    fn url_of(&self, database: &str) -> String {
-        url_in(&self.socket_dir, database)
     }
 
     async fn stop_by(&self, mode: &str) -> Result<(), EmbeddedError> {

@@ -83,7 +83,7 @@ pub async fn hold(pool: &PgPool, wish: &Wish) -> StoreResult<Verdict> {
             Verdict::NoShow
         } else if row.open == Some(false) {
             Verdict::Closed
-        } else if row.known < wanted {
+        } else if (row.found.len() as i64) < wanted {
             Verdict::Unknown {
                 seats: wish.seats.seats().iter().copied().filter(|no| !row.found.contains(&no.0)).collect(),
             }

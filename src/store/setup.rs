@@ -170,12 +170,12 @@ pub async fn add_sold(connection: &mut PgConnection, show: ShowId, orders: &[Sol
          ), placed as materialized (
              insert into orders (id, show_id, visitor_id, nth, seat_nos, prices, currency, hold_window_s, held_at,
                                  locked_at, state, state_at)
-             select buyer.order_id, $1, buyer.visitor_id, 1, array_agg(sold.seat_no order by sold.seat_no),
+             select given.order_id, $1, given.visitor_id, 1, array_agg(sold.seat_no order by sold.seat_no),
                     array_agg(sold.price order by sold.seat_no), shows.currency, shows.hold_window_s, clock_timestamp(),
                     clock_timestamp(), 'sold', clock_timestamp()
-             from unnest($2::uuid[], $3::uuid[]) as buyer (order_id, visitor_id)
-             join sold on sold.order_id = buyer.order_id join shows on shows.id = $1
-             group by buyer.order_id, buyer.visitor_id, shows.currency, shows.hold_window_s
+             from unnest($2::uuid[], $3::uuid[]) as given (order_id, visitor_id)
+             join sold on sold.order_id = given.order_id join shows on shows.id = $1
+             group by given.order_id, given.visitor_id, shows.currency, shows.hold_window_s
              returning id, prices, currency
          ), charged as materialized (
              select gen_random_uuid() as key, 'ch_' || replace(gen_random_uuid()::text, '-', '') as reference, id as order_id,

@@ -69,7 +69,10 @@ async fn two_at_once(one: i16, other: i16, rounds: usize) {
     let mut first_won = 0;
     for _ in 0..rounds {
         let ada = cinema.visitor();
-        let wishes = [(ada.clone(), (1..=one).collect::<Vec<_>>()), (ada.goes_to(&elsewhere), (one + 1..=one + other).collect())];
+        let wishes = [
+            (ada.clone(), (1..=one).collect::<Vec<_>>()),
+            (ada.goes_to(&elsewhere), (one + 1..=one + other).collect()),
+        ];
         let outcomes = all_at_once(wishes.map(|(ada, seats)| async move { ada.hold(show, &seats).await })).await;
         let [(order, asked, holding)] = [(&outcomes[0], other, one), (&outcomes[1], one, other)]
             .into_iter()

@@ -1,8 +1,9 @@
 //! The schema: brought up to date by whoever comes first, refused when it is newer, and immutable where it says so.
 
 use matinee::store::{StoreError, pool};
+use sqlx::postgres::PgPool;
 
-use crate::support::{Cinema, all_at_once};
+use crate::support::Cinema;
 
 #[tokio::test]
 async fn migrating_again_changes_nothing() {
@@ -17,17 +18,22 @@ async fn migrating_again_changes_nothing() {
     cinema.proves().await;
 }
 
+/// A database that has never seen this program.
+async fn make_empty_database(cinema: &Cinema) {
+    cinema.sql("create database empty").await;
+    let empty = PgPool::connect(&cinema.url_of("empty")).await.unwrap();
+    let start_over = "drop schema gateway cascade; drop schema public cascade; create schema public";
+    sqlx::raw_sql(start_over).execute(&empty).await.unwrap();
+    empty.close().await;
+}
+
 #[tokio::test]
 async fn servers_that_start_together_migrate_once() {
     let cinema = Cinema::open().await;
-    cinema.sql("create database empty").await;
-    let url = cinema.url().replace("/matinee?", "/empty?");
-    let outcomes = all_at_once((0..4).map(|_| {
-        let url = url.clone();
-        async move { pool::migrate(&url).await }
-    }))
-    .await;
-    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    make_empty_database(&cinema).await;
+    let url = cinema.url_of("empty");
+    let (one, two, three) = tokio::join!(pool::migrate(&url), pool::migrate(&url), pool::migrate(&url));
+    assert!(one.is_ok() && two.is_ok() && three.is_ok(), "{one:?} {two:?} {three:?}");
     assert!(pool::is_ready(&pool::connect(&url).unwrap()).await.unwrap());
     cinema.proves().await;
 }
@@ -60,10 +66,10 @@ async fn a_newer_or_foreign_schema_is_refused_in_one_clear_line() {
 #[tokio::test]
 async fn a_database_without_our_tables_is_not_ready() {
     let cinema = Cinema::open().await;
-    cinema.sql("create database empty").await;
-    let pool = pool::connect(&cinema.url().replace("/matinee?", "/empty?")).unwrap();
+    make_empty_database(&cinema).await;
+    let pool = pool::connect(&cinema.url_of("empty")).unwrap();
     assert!(pool::is_ready(&pool).await.is_err());
-    let nowhere = pool::connect(&cinema.url().replace("/matinee?", "/nowhere?")).unwrap();
+    let nowhere = pool::connect(&cinema.url_of("nowhere")).unwrap();
     assert!(pool::is_ready(&nowhere).await.is_err());
     cinema.proves().await;
 }
@@ -72,7 +78,8 @@ async fn a_database_without_our_tables_is_not_ready() {
 async fn a_plan_cannot_be_changed() {
     let cinema = Cinema::open().await;
     cinema.show_of(3).await;
-    let refused = sqlx::query("update plans set layout = 'zone s S'").execute(&cinema.db).await.map_err(StoreError::from);
+    let refused =
+        sqlx::query("update plans set layout = 'zone s S'").execute(&cinema.db).await.map_err(StoreError::from);
     assert_eq!(refused.unwrap_err().sqlstate(), Some("MT002"));
     cinema.proves().await;
 }
@@ -83,22 +90,24 @@ async fn impossible_mixtures_are_refused_by_the_database() {
     let cinema = Cinema::open().await;
     let show = cinema.show_of(2).await;
     cinema.visitor().hold(show, &[1]).await.unwrap();
-    for (constraint, statement) in [
-        ("seats_status_is_whole", "update seats set locked_at = null where seat_no = 1"),
-        ("seats_status_is_whole", "update seats set order_id = null where seat_no = 1"),
-        ("seats_status_is_whole", "update seats set status = 'booked' where seat_no = 1"),
-        ("seats_status_is_whole", "update seats set status = 'locked' where seat_no = 2"),
-        ("seats_status_is_whole", "update seats set locked_at = clock_timestamp() where seat_no = 2"),
-        ("seats_pkey", "insert into seats select * from seats where seat_no = 2"),
-        ("orders_locked_at_check", "update orders set held_at = locked_at + interval '1 second'"),
-        ("orders_renewed_at_check", "update orders set renewed_at = locked_at + interval '1 second'"),
-        ("orders_seat_nos_check", "update orders set seat_nos = '{}', prices = '{}'"),
-        ("orders_prices_check", "update orders set prices = prices || prices"),
-        ("shows_hold_window_s_check", "update shows set hold_window_s = 0"),
-        ("shows_hold_window_s_check", "update shows set hold_window_s = 86401"),
+    const CHECK: &str = "23514";
+    const UNIQUE: &str = "23505";
+    for (refusal, statement) in [
+        (CHECK, "update seats set locked_at = null where seat_no = 1"),
+        (CHECK, "update seats set order_id = null where seat_no = 1"),
+        (CHECK, "update seats set status = 'booked' where seat_no = 1"),
+        (CHECK, "update seats set status = 'locked' where seat_no = 2"),
+        (CHECK, "update seats set locked_at = clock_timestamp() where seat_no = 2"),
+        (UNIQUE, "insert into seats select * from seats where seat_no = 2"),
+        (CHECK, "update orders set held_at = locked_at + interval '1 second'"),
+        (CHECK, "update orders set renewed_at = locked_at + interval '1 second'"),
+        (CHECK, "update orders set seat_nos = '{}', prices = '{}'"),
+        (CHECK, "update orders set prices = prices || prices"),
+        (CHECK, "update shows set hold_window_s = 0"),
+        (CHECK, "update shows set hold_window_s = 86401"),
     ] {
         let refused = sqlx::query(statement).execute(&cinema.db).await.map_err(StoreError::from).unwrap_err();
-        assert!(refused.on_constraint(constraint), "{statement}: {refused}");
+        assert_eq!(refused.sqlstate(), Some(refusal), "{statement}: {refused}");
     }
     cinema.proves().await;
 }
@@ -115,8 +124,11 @@ async fn the_offices_connections_are_set_up() {
         ("transaction_isolation", "read committed"),
         ("synchronous_commit", "on"),
     ] {
-        let set: String =
-            sqlx::query_scalar("select current_setting($1)").bind(setting).fetch_one(&cinema.office.pool).await.unwrap();
+        let set: String = sqlx::query_scalar("select current_setting($1)")
+            .bind(setting)
+            .fetch_one(&cinema.office.pool)
+            .await
+            .unwrap();
         assert_eq!(set, value, "{setting}");
     }
     cinema.proves().await;

@@ -43,7 +43,10 @@ async fn a_demo_cinema_has_a_week_of_shows_in_three_halls() {
     for (hall, film, starts_at, sales_close_at) in &rows {
         let local = starts_at.with_timezone(&zone);
         let minutes = local.hour() * 60 + local.minute();
-        assert!(starts.entry((hall.clone(), local.date_naive())).or_default().insert(minutes), "one show at a time in {hall}");
+        assert!(
+            starts.entry((hall.clone(), local.date_naive())).or_default().insert(minutes),
+            "one show at a time in {hall}"
+        );
         assert!(at_once.entry(*starts_at).or_default().insert(film.clone()), "no film runs twice at the same time");
         assert!(*sales_close_at > *starts_at && *sales_close_at < *starts_at + TimeDelta::hours(1));
     }
@@ -85,7 +88,8 @@ async fn a_demo_cinema_is_partly_sold_and_can_be_bought_from() {
     assert!(full > 0 && empty > 0, "{full} nearly sold out, {empty} nearly empty");
 
     // The last show of the week is in the future at any time of the day.
-    let show = sqlx::query_scalar("select id from shows order by starts_at desc limit 1").fetch_one(&cinema.db).await.unwrap();
+    let show =
+        sqlx::query_scalar("select id from shows order by starts_at desc limit 1").fetch_one(&cinema.db).await.unwrap();
     let show = matinee::domain::ids::ShowId(show);
     let free = cinema.free(show).await;
     let ada = cinema.visitor();

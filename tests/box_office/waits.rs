@@ -84,10 +84,12 @@ async fn a_payment_that_waited_until_the_last_instant_starts() {
 }
 
 /// Ada's payment is captured, and its confirmation waits for rows that somebody keeps.
-async fn waiting_confirmation(cinema: &Cinema, ada: &Visitor, order: OrderId, rows: &'static str) -> (
-    Transaction<'static, Postgres>,
-    tokio::task::JoinHandle<Result<(), Error>>,
-) {
+async fn waiting_confirmation(
+    cinema: &Cinema,
+    ada: &Visitor,
+    order: OrderId,
+    rows: &'static str,
+) -> (Transaction<'static, Postgres>, tokio::task::JoinHandle<Result<(), Error>>) {
     let (office, gateway) = cinema.scripted_office();
     let mut charge = gateway.next_charge_thinks();
     let ada = ada.goes_to(&office);

@@ -2,16 +2,61 @@
 //! simulated gateway's, so that `prove` can compare them with ours.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use matinee::box_office::BoxOffice;
 use matinee::box_office::gateway::{Charge, Gateway, NoAnswer, SimulatedGateway};
-use matinee::domain::ids::PaymentId;
+use matinee::domain::Error;
+use matinee::domain::ids::{OrderId, PaymentId, ShowId};
 use matinee::domain::money::Money;
 use matinee::domain::payment::Card;
+use matinee::store::pool;
 use sqlx::postgres::PgPool;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::{Cinema, GOOD_CARD, Visitor, here};
+
+impl Cinema {
+    /// Another server on the same database, whose gateway does what the test says.
+    pub fn scripted_office(&self) -> (Arc<BoxOffice>, Arc<ScriptedGateway>) {
+        let pool = pool::connect(&self.url()).unwrap();
+        let gateway = Arc::new(ScriptedGateway::new(pool.clone()));
+        let office = BoxOffice::new(pool, here(), Arc::clone(&gateway) as Arc<dyn Gateway>);
+        (Arc::new(office), gateway)
+    }
+
+    /// Somebody holds these seats and pays for them, and the gateway thinks.
+    pub async fn paying(&self, show: ShowId, seats: &[i16]) -> Paying {
+        let (office, gateway) = self.scripted_office();
+        let visitor = Visitor::at(&office);
+        let order = visitor.hold(show, seats).await.unwrap();
+        let mut charge = gateway.next_charge_thinks();
+        let payer = visitor.clone();
+        let payment = tokio::spawn(async move { payer.pay(order, GOOD_CARD).await });
+        charge.began().await;
+        Paying { visitor, order, charge, payment, office, gateway }
+    }
+}
+
+/// A payment under way.
+#[derive(Debug)]
+pub struct Paying {
+    /// Who pays.
+    pub visitor: Visitor,
+    /// For what.
+    pub order: OrderId,
+    /// What the gateway thinks about.
+    pub charge: Thinking,
+    /// Ends once the visitor has an answer.
+    pub payment: JoinHandle<Result<(), Error>>,
+    /// The server that does it.
+    pub office: Arc<BoxOffice>,
+    /// Its gateway.
+    pub gateway: Arc<ScriptedGateway>,
+}
 
 /// The gateway; without a script it is the simulated one.
 #[derive(Debug)]

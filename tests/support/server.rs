@@ -4,19 +4,28 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use matinee::server::embedded::{EmbeddedError, Postgres, clone_cluster};
 use matinee::store::pool;
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection, Executor};
 use tempfile::TempDir;
+use tokio::sync::Mutex;
 
 /// A test's database need not survive a power cut, so nothing waits for the disk. Statistics and dead rows are left
 /// alone, so that a plan does not change halfway through a story.
 const SETTINGS: &[(&str, &str)] =
     &[("fsync", "off"), ("full_page_writes", "off"), ("autovacuum", "off"), ("shared_buffers", "32MB")];
 
+/// The database that further ones are copied from.
+const BLANK: &str = "template1";
+
 /// A running server of one test; ends with it.
 #[derive(Debug)]
 pub struct Server {
+    databases: AtomicUsize,
+    maker: Mutex<Option<PgConnection>>,
     // Dropped in this order: first the server stops, then its folder goes.
     postgres: Postgres,
     folder: TempDir,
@@ -37,12 +46,25 @@ impl Server {
         clone_cluster(&home.template(), folder.path()).unwrap();
         let settings: Vec<_> = SETTINGS.iter().chain(settings).copied().collect();
         let postgres = Postgres::start(folder.path(), &settings).await.unwrap();
-        Self { postgres, folder }
+        Self { databases: AtomicUsize::new(0), maker: Mutex::default(), postgres, folder }
     }
 
-    /// Where it is.
-    pub fn url(&self) -> String {
-        self.postgres.url()
+    /// Where its database of this name is.
+    pub fn url_of(&self, database: &str) -> String {
+        url_of(&self.postgres, database)
+    }
+
+    /// Makes another database with the present schema and nothing in it.
+    pub async fn another_database(&self) -> String {
+        let name = format!("matinee_{}", self.databases.fetch_add(1, Ordering::Relaxed) + 1);
+        // One at a time: a database can be copied only while nobody else does it, or is connected to it.
+        let mut maker = self.maker.lock().await;
+        if maker.is_none() {
+            *maker = Some(PgConnection::connect(&self.url_of("matinee")).await.unwrap());
+        }
+        let create = format!("create database {name}");
+        maker.as_mut().unwrap().execute(AssertSqlSafe(create)).await.unwrap();
+        name
     }
 
     /// The lines of its log that contain this text.
@@ -50,6 +72,10 @@ impl Server {
         let log = std::fs::read_to_string(self.folder.path().join("postgres.log")).unwrap();
         log.lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
     }
+}
+
+fn url_of(postgres: &Postgres, database: &str) -> String {
+    postgres.url().replace("/matinee?", &format!("/{database}?"))
 }
 
 /// The folder that all tests' servers share.
@@ -103,7 +129,15 @@ impl Home {
         }
         let making = self.folder.join(format!("{}-unfinished", self.schema));
         let postgres = Postgres::start(&making, SETTINGS).await?;
-        pool::migrate(&postgres.url()).await.unwrap();
+        pool::migrate(&url_of(&postgres, BLANK)).await.unwrap();
+        let mut maker = PgConnection::connect(&url_of(&postgres, BLANK)).await.unwrap();
+        maker.execute("drop database matinee").await.unwrap();
+        // Nobody needs these two, and each test would copy them.
+        maker.execute("alter database template0 is_template false").await.unwrap();
+        maker.execute("drop database template0").await.unwrap();
+        maker.execute("drop database postgres").await.unwrap();
+        maker.execute("create database matinee").await.unwrap();
+        maker.close().await.unwrap();
         postgres.stop().await?;
         std::fs::rename(&making, self.template()).unwrap();
         Ok(())
@@ -140,13 +174,13 @@ impl Home {
     }
 }
 
-/// A name for the present content of `migrations/`.
+/// A name for what a template made here and now would contain.
 fn schema() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let texts: Vec<String> = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
-    format!("schema-{:016x}", hash(&texts))
+    format!("schema-{:016x}", hash(&(texts, include_str!("server.rs"))))
 }
 
 fn hash(value: &impl Hash) -> u64 {

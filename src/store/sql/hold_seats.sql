@@ -19,7 +19,10 @@ with show as materialized (
     from show join seats s on s.show_id = show.id
     where s.show_id = $1 and s.seat_no = any ($2)
 ), precheck as materialized (
-    select count(*) as known, count(*) filter (where free) as free from wanted
+    select count(*) filter (where free) as free,
+           coalesce(array_agg(seat_no) filter (where not free), '{}') as taken,
+           coalesce(array_agg(seat_no), '{}') as found
+    from wanted
 ), allowed as materialized (
     select show.* from show, precheck, mine
     where show.open and precheck.free = cardinality($2) and mine.seats + cardinality($2) <= $5
@@ -50,10 +53,10 @@ with show as materialized (
     from winner, show, mine
 )
 select all_or_none((select count(*) from held), cardinality($2)) as "held!",
-       (select open from show) as open,
-       (select show_id from repeated) as repeated_show,
-       (select seat_nos from repeated) as repeated_seats,
-       (select seats from mine) as "holding!",
-       (select known from precheck) as "known!",
-       array(select seat_no from wanted where not free order by seat_no) as "taken!",
-       array(select seat_no from wanted order by seat_no) as "found!"
+       show.open as "open?",
+       repeated.show_id as "repeated_show?",
+       repeated.seat_nos as "repeated_seats?",
+       mine.seats as "holding!",
+       precheck.taken as "taken!",
+       precheck.found as "found!"
+from precheck cross join mine left join show on true left join repeated on true

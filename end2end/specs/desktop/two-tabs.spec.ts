@@ -1,0 +1,79 @@
+import { expect, test } from '../../fixtures/test'
+import { PaymentPage } from '../../pages/payment'
+import { SeatMap } from '../../pages/seat-map'
+
+test('a second tab releases nothing, and the first buys exactly what it showed (B2)', async ({
+  cinema, seatMap, payment, order, context, checked,
+}) => {
+  const [show, elsewhere] = [await cinema.show(), await cinema.show()]
+  await seatMap.openLive(show)
+  await seatMap.pick(1, 2)
+  const first = await seatMap.hold()
+
+  const tab = new SeatMap(await context.newPage())
+  await tab.openLive(show)
+  await expect(tab.heldNotice()).toContainText('You hold A1, A2')
+  await expect(tab.seat(1)).toHaveAccessibleName(/, held by you until \d\d:\d\d$/)
+  await expect(tab.limit()).toHaveText('Up to 8 more: you hold 2 already.')
+  await checked(tab.page)
+  await tab.pick(7)
+  const second = await tab.hold()
+  await tab.openLive(elsewhere)
+  await tab.pick(1)
+  const third = await tab.hold()
+  expect(await cinema.taken(show)).toEqual({ 1: 'locked', 2: 'locked', 7: 'locked' })
+
+  await payment.page.bringToFront()
+  expect(await payment.lines()).toEqual(['A1, standard\tEUR 10.50', 'A2, standard\tEUR 10.50'])
+  await payment.pay()
+  await expect(order.tickets()).toHaveCount(2)
+  expect(await cinema.tickets(first)).toEqual([1, 2])
+  expect(await cinema.tickets(second)).toEqual([])
+  await expect(new PaymentPage(tab.page).payButton()).toBeEnabled()
+  expect(await cinema.tickets(third)).toEqual([])
+})
+
+test('Back in one tab leaves the other tab’s hold alone', async ({ cinema, seatMap, payment, context, page }) => {
+  const show = await cinema.show()
+  await seatMap.openLive(show)
+  await seatMap.pick(1)
+  await seatMap.hold()
+  const tab = new SeatMap(await context.newPage())
+  await tab.openLive(show)
+  await tab.pick(2)
+  await tab.hold()
+
+  await tab.page.goBack()
+  await expect(tab.seat(2)).toHaveAccessibleName(/, available$/)
+  expect(await cinema.taken(show)).toEqual({ 1: 'locked' })
+  await page.bringToFront()
+  await page.reload()
+  await expect(payment.payButton()).toBeEnabled()
+})
+
+test('the notice on a fresh visit releases at the visitor’s word', async ({ cinema, seatMap, context }) => {
+  const show = await cinema.show()
+  await seatMap.openLive(show)
+  await seatMap.pick(1, 2)
+  await seatMap.hold()
+  const tab = new SeatMap(await context.newPage())
+  await tab.openLive(show)
+  await tab.releaseButton().click()
+  await expect(tab.heldNotice()).toHaveCount(0)
+  expect(await cinema.taken(show)).toEqual({})
+})
+
+test('another browser sees the seats as held, and whoever has the link may look but not pay', async ({ cinema, seatMap, newBrowser }) => {
+  const show = await cinema.show()
+  await seatMap.openLive(show)
+  await seatMap.pick(1)
+  const held = await seatMap.hold()
+  const stranger = await newBrowser()
+  const map = new SeatMap(stranger)
+  await map.openLive(show)
+  await expect(map.seat(1)).toHaveAccessibleName(/, held, free again by \d\d:\d\d unless bought$/)
+  const payment = new PaymentPage(stranger)
+  await payment.open(held)
+  await expect(stranger.getByRole('heading', { name: 'Held in another browser' })).toBeVisible()
+  await expect(payment.payButton()).toHaveCount(0)
+})

@@ -1,0 +1,127 @@
+//! The guards of a payment's start, of a confirmation, and of a release.
+
+use chrono::TimeDelta;
+use matinee::domain::ids::PaymentId;
+use matinee::domain::payment::Card;
+use matinee::store::payments;
+use sqlx::{AssertSqlSafe, Row};
+use uuid::Uuid;
+
+use super::{CONFIRM, Findings, RELEASE, START, breaches, failure, finds, mutant};
+use crate::support::clock::Clock;
+use crate::support::{Cinema, GOOD_CARD, Visitor, an_attempt};
+
+/// Ada's money is taken, her hold has lapsed, Bert has bought seat 2; now her payment is confirmed.
+async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: bool) -> Findings {
+    let cinema = street.next_door().await;
+    let show = cinema.show_of(2).await;
+    let (ada, bert) = (cinema.visitor(), cinema.visitor());
+    let order = ada.hold(show, &[1, 2]).await.unwrap();
+    let payment = PaymentId(Uuid::new_v4());
+    let amount = payments::start(&cinema.db, order, payment, an_attempt()).await.unwrap().unwrap();
+    cinema.office.gateway.charge(payment, amount, &Card::parse(GOOD_CARD).unwrap()).await.unwrap();
+    let reference: String =
+        sqlx::query_scalar("select reference from gateway.charges").fetch_one(&cinema.db).await.unwrap();
+    cinema.expire(order).await;
+    let bought = bert.hold(show, &[2]).await.unwrap();
+    bert.pay(bought, GOOD_CARD).await.unwrap();
+    if !constraint {
+        cinema.sql("alter table tickets drop constraint tickets_one_per_seat").await;
+    }
+    let confirmed = sqlx::query(AssertSqlSafe(statement))
+        .bind(order.0)
+        .bind(payment.0)
+        .bind(reference)
+        .bind(vec!["0000000000001", "0000000000002"])
+        .fetch_one(&cinema.db)
+        .await
+        .map_err(failure);
+    let mut findings = match confirmed.map(|row| row.get("sold")) {
+        Ok(Some(false)) => vec![],
+        Ok(sold) => vec![format!("sold: {sold:?}")],
+        Err(error) => vec![error],
+    };
+    findings.extend(breaches(&cinema).await);
+    cinema.is_broken_on_purpose();
+    findings
+}
+
+#[tokio::test]
+async fn a_seat_is_sold_twice_only_without_both_guards() {
+    let street = Cinema::open().await;
+    let unguarded = mutant(
+        CONFIRM,
+        &[(
+            "\n      and ((s.order_id = paid.id and s.status = 'locked')\n           \
+             or is_available(s.status, s.locked_at, paid.hold_window_s, clock_timestamp()))",
+            "",
+        )],
+    );
+    assert_eq!(a_payment_comes_too_late(&street, CONFIRM, true).await, Findings::new());
+    assert_eq!(a_payment_comes_too_late(&street, CONFIRM, false).await, Findings::new());
+    let stopped = a_payment_comes_too_late(&street, &unguarded, true).await;
+    assert!(
+        stopped.len() == 1 && stopped[0].starts_with("23505") && stopped[0].contains("tickets_one_per_seat"),
+        "{stopped:?}"
+    );
+    finds(&a_payment_comes_too_late(&street, &unguarded, false).await, "P1: a seat of a show was sold twice");
+    street.is_broken_on_purpose();
+}
+
+/// Ada's hold has lapsed, Bert has bought one of her seats; now she releases.
+async fn a_lapsed_hold_is_released(street: &Cinema, statement: &str) -> Findings {
+    let cinema = street.next_door().await;
+    let show = cinema.show_of(2).await;
+    let order = cinema.visitor().hold(show, &[1, 2]).await.unwrap();
+    cinema.expire(order).await;
+    let bert: Visitor = cinema.visitor();
+    let bought = bert.hold(show, &[2]).await.unwrap();
+    bert.pay(bought, GOOD_CARD).await.unwrap();
+    sqlx::query(AssertSqlSafe(statement)).bind(order.0).execute(&cinema.db).await.unwrap();
+    let findings = breaches(&cinema).await;
+    cinema.is_broken_on_purpose();
+    findings
+}
+
+#[tokio::test]
+async fn without_asking_whose_seats_they_are_a_release_frees_what_is_sold() {
+    let street = Cinema::open().await;
+    assert_eq!(a_lapsed_hold_is_released(&street, RELEASE).await, Findings::new());
+    let blind = mutant(RELEASE, &[(" and s.order_id = released.id and s.status = 'locked'", "")]);
+    finds(&a_lapsed_hold_is_released(&street, &blind).await, "P1: a ticket's seat is not booked for its order");
+    street.is_broken_on_purpose();
+}
+
+/// Ada begins to pay in time, but somebody keeps her seats locked, unchanged, until her hold has lapsed.
+async fn a_payment_starts_after_a_wait(statement: &str) -> Findings {
+    let (cinema, mut clock) = Clock::stopped().await;
+    let show = cinema.show_of(2).await;
+    let order = cinema.visitor().hold(show, &[1, 2]).await.unwrap();
+    let mut keeper = cinema.db.begin().await.unwrap();
+    sqlx::query("select from seats for update").execute(&mut *keeper).await.unwrap();
+    let (db, text) = (cinema.db.clone(), statement.to_owned());
+    let starting = tokio::spawn(async move {
+        let start = sqlx::query(AssertSqlSafe(text)).bind(order.0).bind(Uuid::new_v4()).bind(Uuid::new_v4());
+        let row = start.fetch_one(&db).await.unwrap();
+        row.get::<Option<i64>, _>("amount_minor")
+    });
+    cinema.until_waiting(1).await;
+    clock.set(cinema.order(order).await.ends_at() + TimeDelta::microseconds(1)).await;
+    keeper.rollback().await.unwrap();
+    let mut findings = match starting.await.unwrap() {
+        None => vec![],
+        Some(amount) => vec![format!("a lapsed hold is being paid: {amount}")],
+    };
+    findings.extend(breaches(&cinema).await);
+    cinema.is_broken_on_purpose();
+    findings
+}
+
+#[tokio::test]
+async fn without_the_clock_after_the_wait_a_lapsed_hold_is_renewed() {
+    assert_eq!(a_payment_starts_after_a_wait(START).await, Findings::new());
+    let judged = "select judged.* from judged where not is_available('locked', locked_at, hold_window_s, now)";
+    let findings = a_payment_starts_after_a_wait(&mutant(START, &[(judged, "select judged.* from judged")])).await;
+    finds(&findings, "a lapsed hold is being paid");
+    finds(&findings, "P3: a hold was stretched beyond two windows");
+}
