@@ -9,11 +9,13 @@ create table orders (
     -- The visitor's first, second, .. order in this show. Two holds of one visitor that run at the same time compute the
     -- same number; the second one fails on the index and is judged again, so the limit of ten cannot be outrun.
     nth integer not null check (nth > 0),
-    -- Ascending and different. What is bought is fixed here when the seats are held: seats, prices, currency, window.
+    -- Ascending and different. What is bought is fixed here when the seats are held: seats, prices, currency.
     seat_nos smallint[] not null check (cardinality(seat_nos) between 1 and 10),
     prices bigint[] not null check (cardinality(prices) = cardinality(seat_nos)),
     currency text not null,
-    hold_window_s integer not null,
+    -- The show's window when the hold was made, or renewed: evidence that it lasts two windows at most. Whether it has
+    -- lapsed is judged by the show's window alone, so that seats and orders can never disagree.
+    window_s integer not null,
     held_at timestamptz not null,
     -- When the hold began or was renewed; the seats carry the same instant.
     locked_at timestamptz not null check (locked_at >= held_at),

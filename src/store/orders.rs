@@ -57,7 +57,7 @@ impl TryFrom<OrderRow> for Order {
             prices: row.prices,
             total,
             hold_window: HoldWindow::from_seconds(row.hold_window_s)
-                .ok_or_else(|| StoreError::corrupt("orders", "hold_window_s", row.id, row.hold_window_s))?,
+                .ok_or_else(|| StoreError::corrupt("shows", "hold_window_s", row.show_id, row.hold_window_s))?,
             held_at: row.held_at,
             locked_at: row.locked_at,
             state,
@@ -74,9 +74,9 @@ pub async fn get(pool: &PgPool, order: OrderId) -> StoreResult<Option<(Order, Da
         Ok(sqlx::query_as!(
             OrderRow,
             r#"-- order
-            select id, show_id, visitor_id, seat_nos, prices, currency, hold_window_s, held_at, locked_at,
+            select o.id, show_id, visitor_id, seat_nos, prices, o.currency, hold_window_s, held_at, locked_at,
                    state::text as "state!", state_at, clock_timestamp() as "now!"
-            from orders where id = $1"#,
+            from orders o join shows on shows.id = o.show_id where o.id = $1"#,
             order.0
         )
         .fetch_optional(pool)
@@ -99,9 +99,9 @@ pub async fn holding(pool: &PgPool, show: ShowId, visitor: VisitorId) -> StoreRe
         Ok(sqlx::query_as!(
             OrderRow,
             r#"-- holding
-            select id, show_id, visitor_id, seat_nos, prices, currency, hold_window_s, held_at, locked_at,
+            select o.id, show_id, visitor_id, seat_nos, prices, o.currency, hold_window_s, held_at, locked_at,
                    state::text as "state!", state_at, clock_timestamp() as "now!"
-            from orders
+            from orders o join shows on shows.id = o.show_id
             where visitor_id = $1 and show_id = $2 and state in ('held', 'paying')
               and not is_available('locked', locked_at, hold_window_s, clock_timestamp())
             order by held_at"#,
@@ -124,9 +124,9 @@ pub async fn of_visitor(pool: &PgPool, visitor: VisitorId) -> StoreResult<Vec<(O
         Ok(sqlx::query_as!(
             OrderRow,
             r#"-- orders_of_visitor
-            select id, show_id, visitor_id, seat_nos, prices, currency, hold_window_s, held_at, locked_at,
+            select o.id, show_id, visitor_id, seat_nos, prices, o.currency, hold_window_s, held_at, locked_at,
                    state::text as "state!", state_at, clock_timestamp() as "now!"
-            from orders where visitor_id = $1 order by held_at desc limit 50"#,
+            from orders o join shows on shows.id = o.show_id where visitor_id = $1 order by held_at desc limit 50"#,
             visitor.0
         )
         .fetch_all(pool)

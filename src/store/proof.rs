@@ -51,14 +51,16 @@ const QUESTIONS: &[Question] = &[
               select format('order %s: %s of %s seats', o.id, count(s.*), cardinality(o.seat_nos)) from orders o
               left join seats s on s.show_id = o.show_id and s.seat_no = any (o.seat_nos) and s.order_id = o.id
                                and s.status = 'locked'
+              join shows on shows.id = o.show_id
               where o.state in ('held', 'paying')
-                and not is_available('locked', o.locked_at, o.hold_window_s, statement_timestamp())
+                and not is_available('locked', o.locked_at, shows.hold_window_s, statement_timestamp())
               group by o.id having count(s.*) <> cardinality(o.seat_nos)",
     },
     Question {
         name: "P2: a visitor holds more than ten seats of a show",
         sql: "-- prove_too_many
               select format('a visitor holds %s seats of show %s', sum(cardinality(seat_nos)), show_id) from orders
+              join shows on shows.id = show_id
               where state in ('held', 'paying')
                 and not is_available('locked', locked_at, hold_window_s, statement_timestamp())
               group by visitor_id, show_id having sum(cardinality(seat_nos)) > 10",
@@ -75,7 +77,7 @@ const QUESTIONS: &[Question] = &[
         name: "P3: a hold was stretched beyond two windows",
         sql: "-- prove_stretched
               select format('order %s held since %s, locked at %s', id, held_at, locked_at) from orders
-              where locked_at - held_at > hold_window_s * interval '1 second'",
+              where locked_at - held_at > window_s * interval '1 second'",
     },
     Question {
         name: "P6: an order has tickets for other seats than it bought",

@@ -168,7 +168,7 @@ pub async fn add_sold(connection: &mut PgConnection, show: ShowId, orders: &[Sol
              join seats s on s.seat_no = sale.seat_no join shows on shows.id = s.show_id
              where s.show_id = $1
          ), placed as materialized (
-             insert into orders (id, show_id, visitor_id, nth, seat_nos, prices, currency, hold_window_s, held_at,
+             insert into orders (id, show_id, visitor_id, nth, seat_nos, prices, currency, window_s, held_at,
                                  locked_at, state, state_at)
              select given.order_id, $1, given.visitor_id, 1, array_agg(sold.seat_no order by sold.seat_no),
                     array_agg(sold.price order by sold.seat_no), shows.currency, shows.hold_window_s, clock_timestamp(),

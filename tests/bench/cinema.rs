@@ -145,7 +145,7 @@ impl Cinema {
              insert into seats (show_id, seat_no, zone, status)
              select shows.id, no, 0, 'available' from shows cross join lateral generate_series(1, {seats}) no;
              alter table seats add primary key (show_id, seat_no);
-             insert into orders (id, show_id, visitor_id, nth, seat_nos, prices, currency, hold_window_s, held_at, locked_at,
+             insert into orders (id, show_id, visitor_id, nth, seat_nos, prices, currency, window_s, held_at, locked_at,
                                  state, state_at)
              select gen_random_uuid(), shows.id, gen_random_uuid(), 1, '{{1}}', '{{1250}}', 'EUR', 900, now(), now(), 'sold', now()
              from (select id from shows limit 1) shows, generate_series(1, {OLD_ORDERS});
@@ -156,11 +156,6 @@ impl Cinema {
             self.run(&format!("vacuum analyze {table}")).await?;
         }
         Ok(())
-    }
-
-    /// How many orders are held.
-    pub async fn held(&self) -> Result<i64> {
-        self.number("select count(*) from orders where state = 'held'").await
     }
 
     /// Stops the database; its folder goes.

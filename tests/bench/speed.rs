@@ -3,6 +3,7 @@
 //! Everything runs on this machine and on databases of its own, over loopback and unix sockets, for a bounded time. What
 //! is compared is measured in turns, round by round, because disks and neighbours change their mood within minutes.
 
+mod bare;
 mod cinema;
 mod holds;
 mod http;

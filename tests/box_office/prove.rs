@@ -65,8 +65,8 @@ const BREAKAGES: &[(&str, &str)] = &[
     ),
     (
         "P3: a hold was stretched beyond two windows",
-        "update orders set locked_at = held_at + hold_window_s * interval '1 second' + interval '1 microsecond',
-                           renewed_at = held_at + hold_window_s * interval '1 second' + interval '1 microsecond'
+        "update orders set locked_at = held_at + window_s * interval '1 second' + interval '1 microsecond',
+                           renewed_at = held_at + window_s * interval '1 second' + interval '1 microsecond'
          where state = 'sold'",
     ),
     (

@@ -78,6 +78,28 @@ async fn a_show_says_how_long_its_holds_last() {
     cinema.proves().await;
 }
 
+/// An operator changes the window while seats are held: seats and orders go by the same, new one, at once.
+#[tokio::test]
+async fn a_changed_window_is_the_same_for_seats_and_orders() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(3).await;
+    let (ada, bert) = (cinema.visitor(), cinema.visitor());
+    let order = ada.hold(show, &[1, 2]).await.unwrap();
+    cinema.age(order, TimeDelta::seconds(60)).await;
+    cinema.sql("update shows set hold_window_s = 37").await;
+    assert!(matches!(cinema.standing(order).await, Standing::Lapsed { .. }));
+    assert_eq!(cinema.free(show).await, [1, 2, 3]);
+    assert_eq!(ada.pay(order, GOOD_CARD).await, Err(Error::HoldLapsed));
+    cinema.proves().await;
+
+    cinema.sql("update shows set hold_window_s = 900").await;
+    assert!(matches!(cinema.standing(order).await, Standing::Held { .. }));
+    assert_eq!(bert.hold(show, &[1]).await, Err(taken(&[1], &[])));
+    ada.pay(order, GOOD_CARD).await.unwrap();
+    assert_eq!(cinema.ticketed(order).await, [1, 2]);
+    cinema.proves().await;
+}
+
 #[tokio::test]
 async fn sales_end_when_the_show_says_so() {
     let cinema = Cinema::open().await;

@@ -2,7 +2,9 @@
 -- $1 order, $2 payment, $3 gateway's reference, $4 ticket codes. Money was taken: sell the seats, or owe a refund.
 -- Nothing in between: payment, order, seats and tickets (or the refund) change together in this one statement.
 with paid as materialized (
-    select id, show_id, seat_nos, hold_window_s, locked_at from orders where id = $1 and state = 'paying' for update
+    select o.id, o.show_id, o.seat_nos, o.locked_at, shows.hold_window_s
+    from orders o join shows on shows.id = o.show_id
+    where o.id = $1 and o.state = 'paying' for update of o
 ), payment as materialized (
     select p.id, p.amount_minor from paid join payments p on p.order_id = paid.id
     where p.id = $2 and p.state = 'started' for update of p

@@ -12,7 +12,7 @@ with show as materialized (
            coalesce(sum(cardinality(seat_nos)) filter (
                where state in ('held', 'paying')
                and not is_available('locked', locked_at, hold_window_s, clock_timestamp())), 0) as seats
-    from orders where visitor_id = $3 and show_id = $1
+    from orders, (select hold_window_s from show) show where visitor_id = $3 and show_id = $1
 ), wanted as materialized (
     -- The pre-check: a loser stops here, without a lock, a transaction id or a flush.
     select s.seat_no, is_available(s.status, s.locked_at, show.hold_window_s, clock_timestamp()) as free
@@ -20,8 +20,8 @@ with show as materialized (
     where s.show_id = $1 and s.seat_no = any ($2)
 ), precheck as materialized (
     select count(*) filter (where free) as free,
-           coalesce(array_agg(seat_no) filter (where not free), '{}') as taken,
-           coalesce(array_agg(seat_no), '{}') as found
+           coalesce(array_agg(seat_no order by seat_no) filter (where not free), '{}') as taken,
+           coalesce(array_agg(seat_no order by seat_no), '{}') as found
     from wanted
 ), allowed as materialized (
     select show.* from show, precheck, mine
@@ -46,7 +46,7 @@ with show as materialized (
     where s.show_id = $1 and s.seat_no = locked.seat_no
     returning s.seat_no
 ), placed as (
-    insert into orders (id, show_id, visitor_id, nth, seat_nos, prices, currency, hold_window_s, held_at, locked_at,
+    insert into orders (id, show_id, visitor_id, nth, seat_nos, prices, currency, window_s, held_at, locked_at,
                         state, state_at)
     select $4, $1, $3, mine.nth + 1, $2, winner.prices, show.currency, show.hold_window_s, winner.locked_at,
            winner.locked_at, 'held', winner.locked_at

@@ -1,10 +1,11 @@
 -- start_payment
 -- $1 order, $2 payment, $3 attempt. Records the attempt before any money moves, and renews the hold the first time.
 with payable as materialized (
-    select id, show_id, seat_nos, prices, currency, hold_window_s, locked_at, renewed_at from orders
-    where id = $1 and state = 'held'
-      and not is_available('locked', locked_at, hold_window_s, clock_timestamp())
-    for update
+    select o.id, o.show_id, o.seat_nos, o.prices, o.currency, shows.hold_window_s, o.locked_at, o.renewed_at
+    from orders o join shows on shows.id = o.show_id
+    where o.id = $1 and o.state = 'held'
+      and not is_available('locked', o.locked_at, shows.hold_window_s, clock_timestamp())
+    for update of o
 ), locked as materialized (
     -- Judged again after any wait: a hold that lapsed meanwhile is not renewed.
     select s.seat_no from payable join seats s on s.show_id = payable.show_id
@@ -28,7 +29,8 @@ with payable as materialized (
     update orders o
     set state = 'paying', state_at = whole.now,
         locked_at = case when whole.renewed_at is null then whole.now else o.locked_at end,
-        renewed_at = coalesce(whole.renewed_at, whole.now)
+        renewed_at = coalesce(whole.renewed_at, whole.now),
+        window_s = case when whole.renewed_at is null then whole.hold_window_s else o.window_s end
     from whole where o.id = whole.id
 ), started as (
     insert into payments (id, order_id, attempt, amount_minor, currency, state, started_at)
