@@ -59,11 +59,12 @@ fn session() -> Option<Session> {
     use_context::<Parts>()?.extensions.get::<Session>().cloned()
 }
 
-/// The value of a parameter of the address, decoded; `None` when it is absent.
+/// The value of a parameter of the address, decoded; `None` when it is absent. The last one, when there are several: a
+/// form that is refused twice comes back with both refusals in its address, the newer one behind the older.
 pub fn query(name: &str) -> Option<String> {
     let parts = use_context::<Parts>()?;
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok()?;
-    pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    pairs.into_iter().rfind(|(key, _)| key == name).map(|(_, value)| value)
 }
 
 /// The error that a form without JavaScript came back with, if it was sent to this endpoint.

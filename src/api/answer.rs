@@ -37,7 +37,9 @@ impl From<&Error> for Wire {
         match error.clone() {
             Error::SeatTaken { seats, kept } => (wire.seats, wire.kept) = (Some(seats), Some(kept)),
             Error::UnknownSeat { seats } => wire.seats = Some(seats),
-            Error::TooManySeats { asked, holding } => (wire.asked, wire.holding) = (Some(asked), Some(holding)),
+            Error::TooManySeats { asked, holding, kept } => {
+                (wire.asked, wire.holding, wire.kept) = (Some(asked), Some(holding), Some(kept));
+            }
             Error::BadInput { what } => wire.what = Some(what),
             Error::Internal { reference } => wire.reference = Some(reference),
             _ => {}
@@ -52,9 +54,11 @@ impl From<Wire> for Error {
         match wire.error.as_str() {
             "seat_taken" => Self::SeatTaken { seats, kept: wire.kept.unwrap_or_default() },
             "unknown_seat" => Self::UnknownSeat { seats },
-            "too_many_seats" => {
-                Self::TooManySeats { asked: wire.asked.unwrap_or_default(), holding: wire.holding.unwrap_or_default() }
-            }
+            "too_many_seats" => Self::TooManySeats {
+                asked: wire.asked.unwrap_or_default(),
+                holding: wire.holding.unwrap_or_default(),
+                kept: wire.kept.unwrap_or_default(),
+            },
             "bad_input" => Self::BadInput { what: wire.what.unwrap_or_default() },
             "internal" => Self::Internal { reference: wire.reference.unwrap_or_default() },
             code => Self::PLAIN.into_iter().find(|error| error.code() == code).unwrap_or(Self::Unreachable),
@@ -120,7 +124,7 @@ mod tests {
         let rich = [
             Error::SeatTaken { seats: seats.clone(), kept: vec![SeatNo(9)] },
             Error::UnknownSeat { seats },
-            Error::TooManySeats { asked: 11, holding: 2 },
+            Error::TooManySeats { asked: 11, holding: 2, kept: vec![SeatNo(1)] },
             Error::BadInput { what: "missing field `show`".into() },
             Error::Internal { reference: "b7e142c9".into() },
         ];

@@ -53,10 +53,7 @@ fn answer(wish: &Wish, verdict: Verdict) -> Result<OrderId, Error> {
             Err(Error::SeatTaken { seats, kept })
         }
         Verdict::Unknown { seats } => Err(Error::UnknownSeat { seats }),
-        Verdict::TooMany { holding } => Err(Error::TooManySeats {
-            asked: u16::try_from(wanted.len()).unwrap_or(u16::MAX),
-            holding: u16::try_from(holding).unwrap_or(u16::MAX),
-        }),
+        Verdict::TooMany { holding } => Err(Error::too_many_seats(wanted, holding)),
         Verdict::NoShow => Err(Error::UnknownShow),
         Verdict::Closed => Err(Error::SalesClosed),
         Verdict::Overtaken => Err(Error::Unavailable),

@@ -24,6 +24,8 @@ pub enum Error {
         asked: u16,
         /// How many the visitor holds in this show already.
         holding: u16,
+        /// What was asked for, cut to a length that an address can carry: a form can keep it picked, to untick some.
+        kept: Vec<SeatNo>,
     },
     /// Seat numbers that this show does not have.
     #[error("This show has no such seat. Please reload the seat map and pick again.")]
@@ -112,6 +114,15 @@ impl Error {
         Self::Unreachable,
         Self::Unavailable,
     ];
+
+    /// Refuses these different seats of somebody who holds so many already.
+    pub fn too_many_seats(asked: &[SeatNo], holding: i64) -> Self {
+        Self::TooManySeats {
+            asked: u16::try_from(asked.len()).unwrap_or(u16::MAX),
+            holding: u16::try_from(holding).unwrap_or(u16::MAX),
+            kept: asked.iter().copied().take(2 * MOST_SEATS).collect(),
+        }
+    }
 
     /// The word that stands for it in JSON.
     pub const fn code(&self) -> &'static str {

@@ -25,7 +25,7 @@ impl Selection {
         match seats.len() {
             0 => Err(Error::NoSeats),
             1..=MOST_SEATS => Ok(Self(seats)),
-            asked => Err(Error::TooManySeats { asked: u16::try_from(asked).unwrap_or(u16::MAX), holding: 0 }),
+            _ => Err(Error::too_many_seats(&seats, 0)),
         }
     }
 

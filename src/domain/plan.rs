@@ -152,12 +152,12 @@ impl Plan {
         )
     }
 
-    /// What stands before the number in the short names of a row's seats in a zone: `C`, `Balcony C`, `Box left, `.
+    /// What stands before the number in the short names of a row's seats in a zone: `C`, `Balcony C`, `Box left-`, `10-`.
     pub fn name_of_row(&self, row: usize, zone: usize) -> String {
         let label = &self.rows[row];
-        // "C7" reads well; "Box left7" and "107" (row 10, seat 7) do not.
+        // "C7" reads well; "Box left7" and "107" (row 10, seat 7) do not, and a comma would be lost in a list.
         let short = label.chars().count() <= 2 && label.chars().all(char::is_alphabetic);
-        let joined = if short { label.clone() } else { format!("{label}, ") };
+        let joined = if short { label.clone() } else { format!("{label}-") };
         if self.ambiguous[row] { format!("{} {joined}", self.zones[zone]) } else { joined }
     }
 

@@ -5,17 +5,26 @@ use leptos::task::spawn_local;
 use uuid::Uuid;
 use web_sys::PageTransitionEvent;
 
-use super::browser::{on, tab, was_returned_to};
+use super::browser::{get_json, on, tab, text, was_returned_to};
 use crate::api;
 
 fn key(show: Uuid) -> String {
     format!("matinee.order.{show}")
 }
 
-/// The payment page notes in its own tab which order it shows: Back in another tab must not release this one.
+/// The tab notes which order it made or shows: Back in another tab must not release this one.
 pub fn remember(show: Uuid, order: Uuid) {
     if let Some(tab) = tab() {
         let _ = tab.set_item(&key(show), &order.to_string());
+    }
+}
+
+/// Notes the order of a hold whose answer leads to its payment page: now, and not when that page has come alive, because
+/// Back may be quicker.
+pub fn remember_held(show: Uuid, path: &str) {
+    let order = path.strip_prefix("/orders/").and_then(|path| path.strip_suffix("/pay"));
+    if let Some(order) = order.and_then(|order| order.parse().ok()) {
+        remember(show, order);
     }
 }
 
@@ -23,26 +32,29 @@ pub fn remember(show: Uuid, order: Uuid) {
 /// held. A fresh visit gives back nothing.
 pub fn release_if_returned(show: Uuid) {
     if was_returned_to() {
-        release(show);
+        spawn_local(async move { release(show).await });
     }
     on(&window(), "pageshow", move |event: PageTransitionEvent| {
         if event.persisted() {
-            release(show);
-            // What the cache brought back is old in any case.
-            let _ = window().location().reload();
+            spawn_local(async move {
+                release(show).await;
+                // What the cache brought back is old in any case.
+                let _ = window().location().reload();
+            });
         }
     });
 }
 
-fn release(show: Uuid) {
+/// Success redirects to this very page, which then shows the seats free.
+async fn release(show: Uuid) {
     let Some(tab) = tab() else { return };
-    let order = tab.get_item(&key(show)).ok().flatten().and_then(|order| order.parse::<Uuid>().ok());
-    let _ = tab.remove_item(&key(show));
-    if let Some(order) = order {
-        // Success redirects to this very page, which then shows the seats free. An order that is sold, lapsed or being
-        // paid is refused, and nothing happens.
-        spawn_local(async move {
-            let _ = api::release_hold(order).await;
-        });
+    let Some(order) = tab.get_item(&key(show)).ok().flatten().and_then(|order| order.parse::<Uuid>().ok()) else {
+        return;
+    };
+    // An order that is sold, lapsed, or being paid has nothing to give back.
+    let clock = get_json(&format!("/orders/{order}/clock")).await;
+    let held = clock.and_then(|clock| text(&clock, "standing")).is_some_and(|standing| standing == "held");
+    if !held || api::release_hold(order).await.is_ok() {
+        let _ = tab.remove_item(&key(show));
     }
 }

@@ -83,9 +83,11 @@ pub fn tab() -> Option<Storage> {
     window().session_storage().ok().flatten()
 }
 
-/// A server function's redirect loads the page it names; the page it was called from is replaced, not piled up.
-pub fn follow_redirects() {
-    let _ = server_fn::redirect::set_redirect_hook(|path| {
+/// A server function's redirect loads the page it names; the page it was called from is replaced, not piled up. `before`
+/// is told the path first.
+pub fn follow_redirects(before: impl Fn(&str) + Send + Sync + 'static) {
+    let _ = server_fn::redirect::set_redirect_hook(move |path| {
+        before(path);
         let location = window().location();
         let _ = match location.pathname() {
             Ok(here) if here == path => location.replace(path),

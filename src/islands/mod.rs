@@ -21,8 +21,8 @@ use leptos::prelude::*;
 #[island]
 pub fn SeatGrid() -> impl IntoView {
     Effect::new(|| {
-        browser::follow_redirects();
         if let Some(show) = picker::start() {
+            browser::follow_redirects(move |path| back::remember_held(show, path));
             back::release_if_returned(show);
         }
     });

@@ -1,9 +1,8 @@
 //! This visitor's orders.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 
-use super::parts::{Known, poster, when};
+use super::parts::{Known, poster, title, when};
 use super::problem::failed;
 use crate::box_office::BoxOffice;
 use crate::domain::cinema::Cinema;
@@ -52,7 +51,7 @@ fn list(cinema: &Cinema, known: &[Known]) -> impl IntoView + use<> {
         view! { <ul class="orders">{items}</ul> }.into_any()
     };
     view! {
-        <Title text=format!("My tickets · {}", cinema.name)/>
+        {title("My tickets", cinema)}
         <main id="main">
             <h1>"My tickets"</h1>
             {body}

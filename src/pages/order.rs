@@ -1,11 +1,10 @@
 //! What became of an order: its tickets, or the plain story of how it ended.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 use qrcode::{Color, QrCode};
 
-use super::parts::{Known, bought, poster, when};
+use super::parts::{Known, bought, poster, title, when};
 use super::payment::declined_words;
 use super::problem::{failed, not_found};
 use crate::box_office::{self, BoxOffice};
@@ -198,7 +197,7 @@ impl Story {
             .into_any(),
         };
         view! {
-            <Title text=format!("{} · {}", end.heading, cinema.name)/>
+            {title(end.heading, cinema)}
             <main id="main">
                 <header class="outcome" data-o=end.kind data-testid=testid>
                     <h1>{end.heading}</h1>
@@ -218,7 +217,7 @@ impl Story {
             _ => None,
         });
         view! {
-            <Title text=format!("Your tickets · {}", cinema.name)/>
+            {title("Your tickets", cinema)}
             <main id="main">
                 <header class="outcome" data-o="sold" data-testid="outcome">
                     <h1>"Your tickets"</h1>

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::box_office::BoxOffice;
 use crate::domain::cinema::Cinema;
@@ -12,6 +13,13 @@ use crate::domain::money::Money;
 use crate::domain::order::Order;
 use crate::domain::show::{Film, Show};
 use crate::store::{StoreError, maps, orders};
+
+/// The document's title. Escaped here, because leptos_meta writes it as it is: a film called `</title>` would end the
+/// element and go on as markup.
+pub fn title(text: &str, cinema: &Cinema) -> impl IntoView + use<> {
+    let text = format!("{text} · {}", cinema.name).replace('&', "&amp;").replace('<', "&lt;");
+    view! { <Title text/> }
+}
 
 /// A film's poster; its title stands beside it, so it says nothing to a screen reader.
 pub fn poster(film: &Film, lazy: bool) -> impl IntoView + use<> {

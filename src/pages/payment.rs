@@ -2,10 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 
-use super::parts::{Known, bought, notice};
+use super::parts::{Known, bought, notice, title};
 use super::problem::{failed, not_found};
 use crate::box_office::BoxOffice;
 use crate::box_office::gateway::TEST_CARDS;
@@ -83,7 +82,7 @@ fn payment(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, last: Option<
         .into_any()
     };
     view! {
-        <Title text=format!("Pay · {}", cinema.name)/>
+        {title("Pay", cinema)}
         <main id="main">
             <h1>"Pay"</h1>
             {refused}

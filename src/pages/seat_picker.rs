@@ -2,10 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 
-use super::parts::{notice, poster, when};
+use super::parts::{notice, poster, title, when};
 use super::problem::{failed, not_found};
 use crate::box_office::BoxOffice;
 use crate::domain::cinema::Cinema;
@@ -62,7 +61,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
     let clock = WallClock::around(cinema.zone, map.now);
     let prices = show.zone_prices.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     view! {
-        <Title text=format!("{} · {}", show.film.title, cinema.name)/>
+        {title(&show.film.title, cinema)}
         <main id="main" class="wide">
             <header class="show-head">
                 {poster(&show.film, false)}
@@ -133,7 +132,7 @@ fn limit_words(holding: usize) -> String {
 /// What is ticked when the page opens: what a refused form had left, or what the offered link asks for.
 fn picked(refusal: Option<&Error>) -> Vec<SeatNo> {
     match refusal {
-        Some(Error::SeatTaken { kept, .. }) => kept.clone(),
+        Some(Error::SeatTaken { kept, .. } | Error::TooManySeats { kept, .. }) => kept.clone(),
         _ => request::query("pick")
             .map(|pick| pick.split(',').filter_map(|no| no.parse().ok()).take(MOST_SEATS).collect())
             .unwrap_or_default(),
@@ -215,7 +214,7 @@ fn legend(show: &Show) -> impl IntoView + use<> {
             {state("l", "Held by someone")}
             {state("b", "Sold")}
             {has(Kind::Wheelchair).then(|| kind("w", "Wheelchair place"))}
-            {has(Kind::Companion).then(|| kind("c", "Companion seat"))}
+            {has(Kind::Companion).then(|| kind("c", "Companion place"))}
         </ul>
     }
 }

@@ -2,9 +2,8 @@
 
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use leptos::prelude::*;
-use leptos_meta::Title;
 
-use super::parts::poster;
+use super::parts::{poster, title};
 use super::problem::failed;
 use crate::domain::cinema::Cinema;
 use crate::domain::show::Film;
@@ -35,7 +34,9 @@ fn programme(cinema: &Cinema, day: &Day) -> impl IntoView + use<> {
     let noon = cinema.start_of(day.date) + chrono::TimeDelta::hours(12);
     let today = cinema.date(day.now);
     let days = day.days.iter().take(DAYS).map(|date| day_link(*date, today, day.date));
-    let films = films(&day.listings).into_iter().map(|(film, shows)| film_article(cinema, film, &shows, day.now));
+    let zone = cinema.abbreviation(noon);
+    let films =
+        films(&day.listings).into_iter().map(|(film, shows)| film_article(cinema, film, &shows, day.now, &zone));
     let none = day.listings.is_empty().then(|| {
         view! {
             <section class="empty">
@@ -45,10 +46,10 @@ fn programme(cinema: &Cinema, day: &Day) -> impl IntoView + use<> {
         }
     });
     view! {
-        <Title text=format!("What’s on · {}", cinema.name)/>
+        {title("What’s on", cinema)}
         <main id="main">
             <h1>{heading}</h1>
-            <p class="soft">"Times in "{cinema.zone.name()}" ("{cinema.abbreviation(noon)}")"</p>
+            <p class="soft">"Times in "{cinema.zone.name()}" ("{zone.clone()}")"</p>
             <nav class="days" aria-label="Days">{days.collect_view()}</nav>
             {films.collect_view()}
             {none}
@@ -79,8 +80,14 @@ fn films(listings: &[Listing]) -> Vec<(&Film, Vec<&Listing>)> {
     films
 }
 
-fn film_article(cinema: &Cinema, film: &Film, shows: &[&Listing], now: DateTime<Utc>) -> impl IntoView + use<> {
-    let shows = shows.iter().map(|show| show_item(cinema, show, now)).collect_view();
+fn film_article(
+    cinema: &Cinema,
+    film: &Film,
+    shows: &[&Listing],
+    now: DateTime<Utc>,
+    zone: &str,
+) -> impl IntoView + use<> {
+    let shows = shows.iter().map(|show| show_item(cinema, show, now, zone)).collect_view();
     view! {
         <article class="film">
             {poster(film, true)}
@@ -98,8 +105,10 @@ fn film_article(cinema: &Cinema, film: &Film, shows: &[&Listing], now: DateTime<
     }
 }
 
-fn show_item(cinema: &Cinema, listing: &Listing, now: DateTime<Utc>) -> impl IntoView + use<> {
-    let time = cinema.hour_minute(listing.starts_at);
+fn show_item(cinema: &Cinema, listing: &Listing, now: DateTime<Utc>, zone: &str) -> impl IntoView + use<> {
+    // On the night when half past two comes twice, the one that is not in the page's zone says so.
+    let its_zone = Some(cinema.abbreviation(listing.starts_at)).filter(|its| its != zone);
+    let time = cinema.hour_minute(listing.starts_at) + &its_zone.map(|its| format!(" {its}")).unwrap_or_default();
     let machine_time = listing.starts_at.with_timezone(&cinema.zone).to_rfc3339();
     let hall = listing.hall.clone();
     if listing.sales_close_at <= now {

@@ -10,7 +10,7 @@ use time::Duration as CookieAge;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::{CompressionLayer, CompressionLevel};
-use tower_http::csrf::CsrfLayer;
+use tower_http::csrf::{CsrfLayer, ProtectionError};
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
@@ -48,7 +48,7 @@ pub fn for_visitors(routes: Router, office: &Arc<BoxOffice>, site: &Site) -> Rou
             // First, so that a body that is too large is not read by anybody.
             .layer(RequestBodyLimitLayer::new(MOST_BODY))
             // Before the session: what another site sends must not even create one.
-            .layer(CsrfLayer::new())
+            .layer(CsrfLayer::new().with_rejection_response(from_elsewhere))
             .layer(sessions),
     )
 }
@@ -75,6 +75,14 @@ pub fn for_all(routes: Router) -> Router {
             .layer(CatchPanicLayer::custom(panicked))
             .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ANSWER)),
     )
+}
+
+fn from_elsewhere(_: ProtectionError) -> Response {
+    (
+        StatusCode::FORBIDDEN,
+        "This form was sent by another site, so nothing was done. Please use the cinema's own pages.",
+    )
+        .into_response()
 }
 
 fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {

@@ -89,13 +89,13 @@ async fn what_cannot_be_held_is_refused_and_changes_nothing() {
     let cinema = Cinema::open().await;
     let (show, small) = (cinema.show_of(700).await, cinema.show_of(5).await);
     let ada = cinema.visitor();
-    let too_many = |asked| Err(Error::TooManySeats { asked, holding: 0 });
+    let too_many = |seats: &[i16]| Err(Error::too_many_seats(&numbers(seats), 0));
     let unknown = |seats: &[i16]| Err(Error::UnknownSeat { seats: numbers(seats) });
     let first = |count: i16| (1..=count).collect::<Vec<_>>();
 
     assert_eq!(ada.hold(show, &[]).await, Err(Error::NoSeats));
     for count in [11, 12, 600] {
-        assert_eq!(ada.hold(show, &first(count)).await, too_many(count.unsigned_abs()));
+        assert_eq!(ada.hold(show, &first(count)).await, too_many(&first(count)));
     }
     // A seat of the great hall is nobody's seat in the small one.
     assert_eq!(ada.hold(small, &[5, 6, 700]).await, unknown(&[6, 700]));

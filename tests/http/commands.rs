@@ -57,7 +57,7 @@ async fn a_refused_form_comes_back_with_the_rest_still_picked() {
     let back = refused.location.unwrap();
     let page = late.get(back.split_once(&site.to_string()).unwrap().1).await;
     assert_eq!(page.status, StatusCode::OK);
-    assert!(page.body.contains("1, 3 was just taken, so none was held. Still picked: 1, 2."), "{}", page.body);
+    assert!(page.body.contains("1-3 was just taken, so none was held. Still picked: 1-2."), "{}", page.body);
     let kept = page.body.split("value=\"2\"").nth(1).unwrap().split('>').next().unwrap();
     assert!(kept.contains("checked"), "{kept}");
     assert!(page.body.contains("?pick=1,2"), "the nearest two side by side");

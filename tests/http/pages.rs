@@ -67,7 +67,7 @@ async fn the_map_as_data_says_what_the_contract_says() {
     let mut held = seats[4].clone();
     assert!(held["locked_at"].is_string());
     held["locked_at"] = Value::Null;
-    let expected = serde_json::json!({"no": 5, "row": "A'\"<b>", "label": "A'\"<b>, 2", "zone": "Premium", "kind": "wheelchair",
+    let expected = serde_json::json!({"no": 5, "row": "A'\"<b>", "label": "A'\"<b>-2", "zone": "Premium", "kind": "wheelchair",
         "price_minor": 1250, "status": "locked", "locked_at": null});
     assert_eq!(held, expected);
     assert_eq!(seats[0]["status"], "available");
