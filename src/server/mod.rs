@@ -13,7 +13,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use leptos::config::LeptosOptions;
 use leptos::prelude::provide_context;
@@ -81,7 +81,9 @@ pub fn router(office: Arc<BoxOffice>, site: &Site) -> Router {
         // Their names change with their content, so a browser may keep them for good.
         .nest_service("/pkg", cached("public, max-age=31536000, immutable", ServeDir::new(root.join("pkg"))))
         .nest_service("/posters", cached("public, max-age=86400", ServeDir::new(root.join("posters"))))
-        .route_service("/favicon.svg", ServeFile::new(root.join("favicon.svg")));
+        .route_service("/favicon.svg", ServeFile::new(root.join("favicon.svg")))
+        // Asked for by every browser that shows an answer which is no page of ours.
+        .route("/favicon.ico", get(|| async { Redirect::permanent("/favicon.svg") }));
 
     let visited = layers::for_visitors(visited, &office, site);
     layers::for_all(layers::compressed(visited.merge(data)).merge(files))

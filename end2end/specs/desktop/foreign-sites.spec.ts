@@ -19,11 +19,11 @@ test('no other site can hold, release or pay in a visitor’s name, by whatever 
   watch.expectComplaint(/blocked by CORS policy|Failed to load resource: net::ERR_FAILED/)
 
   const foreign = await ForeignSite.open()
+  const tab = await page.context().newPage()
   for (const host of ['127.0.0.1', 'localhost'] as const) {
     for (const [path, fields] of Object.entries(commands)) {
       const action = matinee.url + path
       for (const enctype of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
-        const tab = await page.context().newPage()
         await tab.goto(foreign.address(host))
         const answer = tab.waitForResponse(action)
         await tab.evaluate(({ action, enctype, fields }) => {
@@ -35,7 +35,7 @@ test('no other site can hold, release or pay in a visitor’s name, by whatever 
           form.submit()
         }, { action, enctype, fields })
         expect((await answer).status(), `${enctype} form from ${host} to ${path}`).toBe(403)
-        await tab.close()
+        await tab.waitForURL(action)
       }
       await page.goto(foreign.address(host))
       for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/json']) {
@@ -47,6 +47,7 @@ test('no other site can hold, release or pay in a visitor’s name, by whatever 
       }
     }
   }
+  await tab.close()
   await foreign.close()
 
   expect(await cinema.query('select * from orders where id = $1', [held])).toEqual(before)
