@@ -7,6 +7,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use leptos::prelude::{expect_context, use_context};
 use leptos_axum::ResponseOptions;
+use server_fn::error::ServerFnUrlError;
 use tower_sessions::Session;
 use uuid::Uuid;
 
@@ -67,13 +68,18 @@ pub fn query(name: &str) -> Option<String> {
     pairs.into_iter().rfind(|(key, _)| key == name).map(|(_, value)| value)
 }
 
-/// The error that a form without JavaScript came back with, if it was sent to this endpoint.
+/// The error that a form without JavaScript came back with, if it was sent to this endpoint. Anybody can make such an
+/// address, so nothing of it is shown but our own words and the seats' own names.
 pub fn form_error(endpoint: &str) -> Option<Error> {
     let path = query("__path")?;
-    (path == endpoint)
-        .then(|| query("__err"))
-        .flatten()
-        .map(|error| server_fn::error::ServerFnUrlError::<Error>::decode_err(&error))
+    let error = (path == endpoint).then(|| query("__err")).flatten()?;
+    match ServerFnUrlError::<Error>::decode_err(&error) {
+        Error::BadInput { .. } => Some(Error::BadInput { what: "a field is missing, or not of its kind".to_owned() }),
+        // What an address cannot say: it was made up.
+        Error::Unreachable => None,
+        Error::Internal { reference } if !reference.bytes().all(|byte| byte.is_ascii_hexdigit()) => None,
+        error => Some(error),
+    }
 }
 
 /// Sets the status of the page.

@@ -84,6 +84,12 @@ fn show(left_ms: f64) {
     if let Some(button) = pay_button() {
         button.set_disabled(over);
     }
+    // What is over cannot be paid for or given back; the notice says how to go on.
+    for gone in [".pay-panel", ".clock .soft"] {
+        if let Some(gone) = find(gone) {
+            set_hidden(&gone, over);
+        }
+    }
     if let Some(notice) = find("[data-testid=lapsed-notice]") {
         set_hidden(&notice, !over);
     }
@@ -129,6 +135,9 @@ fn send_once() {
         } else if let Some(button) = pay_button() {
             set_attribute(&button, "aria-busy", Some("true"));
             set_text(&button, "Paying…");
+            if let Some(release) = find(".release-form") {
+                set_hidden(&release, true);
+            }
         }
     });
     // Back from the cache: the form may be sent again, and the server judges.

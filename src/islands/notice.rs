@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
-use web_sys::{Event, HtmlElement};
+use web_sys::{Event, HtmlElement, ScrollIntoViewOptions, ScrollLogicalPosition};
 
 use super::browser::{find, on, set_attribute, set_hidden};
 use super::grid::Grid;
@@ -35,6 +35,15 @@ pub fn start(grid: &Shared) {
             let _ = button.focus();
         }
     });
+}
+
+/// Brings the notice before the visitor's eyes: who pressed a button at the foot of a big hall does not see its head.
+pub fn show() {
+    if let Some((notice, ..)) = parts() {
+        let options = ScrollIntoViewOptions::new();
+        options.set_block(ScrollLogicalPosition::Center);
+        notice.scroll_into_view_with_scroll_into_view_options(&options);
+    }
 }
 
 /// Says something, without an offer.

@@ -110,6 +110,7 @@ fn send(grid: &Shared, form: &HtmlElement) {
     let (show, seats) = (grid.borrow().facts.show, grid.borrow().picked_numbers());
     if seats.is_empty() {
         notice::tell(&Error::NoSeats.to_string());
+        notice::show();
         return;
     }
     set_attribute(&button, "aria-busy", Some("true"));
@@ -141,4 +142,5 @@ async fn refuse(grid: &Shared, wanted: &[SeatNo], error: &Error) {
         }
         other => notice::tell(&other.to_string()),
     }
+    notice::show();
 }

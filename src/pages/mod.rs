@@ -8,6 +8,7 @@ mod parts;
 mod payment;
 mod problem;
 mod seat_picker;
+mod seat_rows;
 mod whats_on;
 
 pub use frame::{App, shell};

@@ -80,7 +80,20 @@ impl Story {
         let time = |instant| cinema.to_the_second(instant);
         let held = ("Held at", time(self.known.order.held_at));
         let total = self.known.order.total;
+        let one = self.known.order.seats.count() == 1;
+        let (are, they_were) = if one { ("is", "it was") } else { ("are", "they were") };
+        let gone =
+            if one { format!("{seats} was no longer free") } else { format!("not all of {seats} were still free") };
         match standing {
+            Standing::Held { ends_at } if request::visitor() != Some(self.known.order.visitor) => End {
+                kind: "held",
+                heading: "Held in another browser",
+                words: format!(
+                    "{seats} {are} held, but not by this browser: only the one that holds can pay or release."
+                ),
+                facts: vec![("Held until", time(ends_at))],
+                next: Next::Again,
+            },
             Standing::Held { ends_at } => {
                 let until = ("Held until", time(ends_at));
                 match declined_words(self.payments.last(), &seats) {
@@ -94,7 +107,7 @@ impl Story {
                     None => End {
                         kind: "held",
                         heading: "You hold these seats",
-                        words: format!("{seats} are kept for you until the time below. Nothing was charged yet."),
+                        words: format!("{seats} {are} kept for you until the time below. Nothing was charged yet."),
                         facts: vec![held, until],
                         next: Next::Pay,
                     },
@@ -111,14 +124,14 @@ impl Story {
             Standing::Lapsed { ended_at } => End {
                 kind: "lapsed",
                 heading: "Your hold has lapsed",
-                words: format!("{seats} went back on sale before they were paid for. Nothing was charged."),
+                words: format!("{seats} went back on sale before {they_were} paid for. Nothing was charged."),
                 facts: vec![held, ("Ended at", time(ended_at)), ("Now", time(self.known.now))],
                 next: Next::Again,
             },
             Standing::Released { released_at } => End {
                 kind: "released",
                 heading: "You gave these seats back",
-                words: format!("{seats} are free for others. Nothing was charged."),
+                words: format!("{seats} {are} free for others. Nothing was charged."),
                 facts: vec![held, ("Given back at", time(released_at))],
                 next: Next::Again,
             },
@@ -126,7 +139,7 @@ impl Story {
                 kind: "refunded",
                 heading: "Your payment is being refunded",
                 words: format!(
-                    "The payment arrived after your hold had ended, and not all of {seats} were still free. All of the {total} goes back to your card. There are no tickets for this order."
+                    "The payment arrived after your hold had ended, and {gone}. All of the {total} goes back to your card. There are no tickets for this order."
                 ),
                 facts: self.refund_facts(cinema, since),
                 next: Next::Again,
@@ -135,7 +148,7 @@ impl Story {
                 kind: "refunded",
                 heading: "Your payment was refunded",
                 words: format!(
-                    "The payment arrived after your hold had ended, and not all of {seats} were still free. All of the {total} went back to your card. There are no tickets for this order."
+                    "The payment arrived after your hold had ended, and {gone}. All of the {total} went back to your card. There are no tickets for this order."
                 ),
                 facts: self.refund_facts(cinema, refunded_at),
                 next: Next::Again,
@@ -152,9 +165,8 @@ impl Story {
 
     fn declined_at(&self, cinema: &Cinema) -> Option<(&'static str, String)> {
         match self.payments.last()?.state {
-            PaymentState::Declined { settled_at, .. } | PaymentState::Failed { settled_at } => {
-                Some(("Declined at", cinema.to_the_second(settled_at)))
-            }
+            PaymentState::Declined { settled_at, .. } => Some(("Declined at", cinema.to_the_second(settled_at))),
+            PaymentState::Failed { settled_at } => Some(("Given up at", cinema.to_the_second(settled_at))),
             _ => None,
         }
     }
@@ -184,6 +196,7 @@ impl Story {
             <a class="button primary" href=format!("/shows/{}", order.show)>"Choose seats again"</a>
             <a class="button" href="/">"What’s on"</a>
         };
+        let look_again = matches!(end.next, Next::Wait).then(|| view! { <meta http-equiv="refresh" content="2"/> });
         let next = match end.next {
             Next::Again => again.into_any(),
             Next::Pay => {
@@ -191,13 +204,13 @@ impl Story {
                     .into_any()
             }
             Next::Wait => view! {
-                <meta http-equiv="refresh" content="2"/>
                 <a class="button primary" href=format!("/orders/{}", order.id)>"Look again"</a>
             }
             .into_any(),
         };
         view! {
             {title(end.heading, cinema)}
+            {look_again}
             <main id="main">
                 <header class="outcome" data-o=end.kind data-testid=testid>
                     <h1>{end.heading}</h1>

@@ -62,8 +62,10 @@ fn payment(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, last: Option<
     let left_ms = (ends_at - known.now).num_milliseconds().max(0);
     let error = request::form_error("/api/pay").or_else(|| request::form_error("/api/release_hold"));
     let refused = error.map(|error| notice("bad", "problem-notice", error.to_string()));
-    let declined = declined_words(last, &known.seats()).map(|words| notice("bad", "declined-notice", words));
     let yours = request::visitor() == Some(order.visitor);
+    // Whoever has the link may see the order; why a card was declined is its holder's alone.
+    let declined =
+        declined_words(last, &known.seats()).filter(|_| yours).map(|words| notice("bad", "declined-notice", words));
     let right = if yours {
         view! {
             {clock(cinema, known, ends_at, left_ms)}
@@ -88,7 +90,7 @@ fn payment(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, last: Option<
             {refused}
             {declined}
             <div class="two">
-                <div>{bought(cinema, known)}{cards()}</div>
+                <div>{bought(cinema, known)}{yours.then(cards)}</div>
                 <div>{right}</div>
             </div>
         </main>
@@ -98,6 +100,7 @@ fn payment(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, last: Option<
 fn clock(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, left_ms: i64) -> impl IntoView + use<> {
     let seconds = (left_ms + 999) / 1000;
     let show = known.order.show;
+    let renewal = (known.order.locked_at == known.order.held_at).then_some(" Starting to pay renews the hold once.");
     view! {
         // Without a script the page asks again when the hold is over, and is told so.
         <noscript><meta http-equiv="refresh" content=(seconds + 1).to_string()/></noscript>
@@ -111,7 +114,7 @@ fn clock(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, left_ms: i64) -
             <p class="countdown-words">"Your seats are held for"</p>
             <p class="countdown" role="timer" data-testid="countdown">{format!("{:02}:{:02}", seconds / 60, seconds % 60)}</p>
             <div class="drain" style=format!("--left:{seconds};--of:{}", known.order.hold_window.seconds())></div>
-            <p class="soft">"Held until "{cinema.to_the_second(ends_at)}". Starting to pay renews the hold once."</p>
+            <p class="soft">"Held until "{cinema.to_the_second(ends_at)}"."{renewal}</p>
         </section>
         <section class="notice" data-o="warn" data-testid="lapsed-notice" role="alert" hidden>
             <div>
@@ -125,7 +128,7 @@ fn clock(cinema: &Cinema, known: &Known, ends_at: DateTime<Utc>, left_ms: i64) -
 fn form(known: &Known) -> impl IntoView + use<> {
     let order = known.order.id.to_string();
     view! {
-        <section class="panel">
+        <section class="panel pay-panel">
             <form class="pay-form" method="post" action="/api/pay" autocomplete="off">
                 <input type="hidden" name="order" value=order.clone()/>
                 <input type="hidden" name="attempt" value=request::new_attempt().to_string()/>

@@ -1,21 +1,21 @@
 //! The seat picker: a form that works by itself, and the grid island that makes it live.
 
-use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
 use super::parts::{notice, poster, title, when};
 use super::problem::{failed, not_found};
+use super::seat_rows::{legend, rows};
 use crate::box_office::BoxOffice;
 use crate::domain::cinema::Cinema;
 use crate::domain::hold::MOST_SEATS;
 use crate::domain::ids::{ShowId, VisitorId};
 use crate::domain::local_time::WallClock;
 use crate::domain::nearest::{Spot, nearest};
-use crate::domain::order::Order;
-use crate::domain::plan::{Kind, Place};
-use crate::domain::seat::{Look, SeatNo};
-use crate::domain::show::{Seat, SeatMap, Show};
+use crate::domain::order::{Order, OrderState};
+use crate::domain::plan::Kind;
+use crate::domain::seat::SeatNo;
+use crate::domain::show::{SeatMap, Show};
 use crate::domain::{Error, seat};
 use crate::islands::SeatGrid;
 use crate::request;
@@ -142,6 +142,19 @@ fn picked(refusal: Option<&Error>) -> Vec<SeatNo> {
 /// Which seats were taken and the nearest equal choice; hidden until there is something to say.
 fn taken_notice(map: &SeatMap, refusal: Option<Error>) -> impl IntoView + use<> {
     let plan = &map.show.plan;
+    // An old address may name seats that are free again: those are no news.
+    let is_taken = |no: &SeatNo| {
+        map.seats
+            .iter()
+            .any(|seat| seat.no == *no && !map.show.hold_window.is_available(seat.status, seat.locked_at, map.now))
+    };
+    let refusal = match refusal {
+        Some(Error::SeatTaken { seats, kept }) => {
+            let seats: Vec<SeatNo> = seats.into_iter().filter(is_taken).collect();
+            (!seats.is_empty()).then_some(Error::SeatTaken { seats, kept })
+        }
+        other => other,
+    };
     let (text, choice) = match &refusal {
         None => (String::new(), Vec::new()),
         Some(Error::SeatTaken { seats, kept }) => {
@@ -184,9 +197,19 @@ fn spots(map: &SeatMap) -> Vec<Spot> {
 /// "You hold C7, C8": a fresh visit releases nothing, it offers both ways on.
 fn held_notice(cinema: &Cinema, show: &Show, order: &Order) -> impl IntoView + use<> {
     let until = cinema.hour_minute(order.ends_at());
+    let seats = show.plan.names(order.seats.seats());
+    if order.state == OrderState::Paying {
+        return view! {
+            <section class="notice" data-o="held" data-testid="paying-notice">
+                <div><p><b>"Your payment for "{seats}" is on its way."</b></p></div>
+                <div class="actions"><a class="button primary" href=format!("/orders/{}", order.id)>"See what became of it"</a></div>
+            </section>
+        }
+        .into_any();
+    }
     view! {
         <section class="notice" data-o="held" data-testid="held-notice">
-            <div><p><b>"You hold "{show.plan.names(order.seats.seats())}</b>" until "{until}"."</p></div>
+            <div><p><b>"You hold "{seats}</b>" until "{until}"."</p></div>
             <form class="actions" method="post" action="/api/release_hold">
                 <input type="hidden" name="order" value=order.id.to_string()/>
                 <a class="button primary" href=format!("/orders/{}/pay", order.id)>"Continue to payment"</a>
@@ -194,105 +217,5 @@ fn held_notice(cinema: &Cinema, show: &Show, order: &Order) -> impl IntoView + u
             </form>
         </section>
     }
-}
-
-fn legend(show: &Show) -> impl IntoView + use<> {
-    let zones = show.plan.zones().iter().enumerate().map(|(zone, name)| {
-        let mark = (zone > 0).then_some(zone);
-        view! { <li><i class="seat" data-n="7" data-z=mark></i>{name.clone()}", "{show.price(zone).to_string()}</li> }
-    });
-    let has = |kind: Kind| show.plan.places().iter().any(|place| place.kind == kind);
-    let state =
-        |code: &'static str, words: &'static str| view! { <li><i class="seat" data-n="" data-s=code></i>{words}</li> };
-    let kind =
-        |code: &'static str, words: &'static str| view! { <li><i class="seat" data-n="" data-k=code></i>{words}</li> };
-    view! {
-        <ul class="legend" aria-label="Prices by zone">{zones.collect_view()}</ul>
-        <ul class="legend" aria-label="What the marks mean">
-            {state("p", "Picked")}
-            {state("m", "Yours")}
-            {state("l", "Held by someone")}
-            {state("b", "Sold")}
-            {has(Kind::Wheelchair).then(|| kind("w", "Wheelchair place"))}
-            {has(Kind::Companion).then(|| kind("c", "Companion place"))}
-        </ul>
-    }
-}
-
-fn rows(map: &SeatMap, yours: &[SeatNo], picked: &[SeatNo], clock: &WallClock) -> impl IntoView + use<> {
-    let plan = &map.show.plan;
-    let mut rows = Vec::with_capacity(plan.rows().len());
-    let mut rest = plan.places();
-    for (row, label) in plan.rows().iter().enumerate() {
-        let (places, behind) = rest.split_at(rest.iter().take_while(|place| place.row == row).count());
-        rest = behind;
-        let zone = places.first().map_or(0, |place| place.zone);
-        let mut column = 0;
-        let seats = places.iter().map(|place| {
-            let gap = place.column - column - 1;
-            column = place.column;
-            let yours = yours.contains(&place.no);
-            let seat = usize::try_from(place.no.0 - 1).ok().and_then(|index| map.seats.get(index));
-            seat.map(|seat| cell(&map.show, place, seat, gap, yours, picked.contains(&place.no), clock, map.now))
-        });
-        let seats = seats.collect_view();
-        rows.push(view! {
-            <div class="row" role="row" data-name=plan.name_of_row(row, zone)>
-                <span class="row-label" role="rowheader">{label.clone()}</span>
-                {seats}
-                <span class="row-label" aria-hidden="true">{label.clone()}</span>
-            </div>
-        });
-    }
-    rows.collect_view()
-}
-
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a cell is drawn from all of this, and a struct would only name it twice"
-)]
-fn cell(
-    show: &Show,
-    place: &Place,
-    seat: &Seat,
-    gap: u16,
-    yours: bool,
-    picked: bool,
-    clock: &WallClock,
-    now: DateTime<Utc>,
-) -> impl IntoView + use<> {
-    let look = Look::of(show.hold_window, seat.status, seat.locked_at, now, yours);
-    let until = seat.locked_at.and_then(|locked_at| match look {
-        Look::Held => Some(clock.hour_minute(show.hold_window.ends_at_the_latest(locked_at))),
-        Look::Yours => Some(clock.hour_minute(show.hold_window.ends_at(locked_at))),
-        Look::Available | Look::Sold => None,
-    });
-    let free = look == Look::Available;
-    let state = look.words(until.as_deref());
-    let kind = match place.kind {
-        Kind::Standard => None,
-        Kind::Wheelchair => Some("w"),
-        Kind::Companion => Some("c"),
-    };
-    let label = format!("{}, {state}", show.seat_words(place.no));
-    view! {
-        <span role="gridcell">
-            <input
-                type="checkbox"
-                name="seats[]"
-                value=place.no.0
-                data-testid=format!("seat-{}", place.no)
-                data-n=place.number
-                data-z=(place.zone > 0).then_some(place.zone)
-                data-k=kind
-                data-s=(!free).then_some(look.code())
-                data-l=seat.locked_at.map(|at| at.timestamp_micros())
-                style=(gap > 0).then(|| format!("--g:{gap}"))
-                aria-label=label
-                title=(!free).then_some(state)
-                disabled=!free
-                checked=picked && free
-            />
-        </span>
-    }
+    .into_any()
 }

@@ -17,7 +17,11 @@ const HASH_FILE: &str = "hash.txt";
 ///
 /// Without a command it serves the site. Without a database URL it runs a private Postgres of its own in the data folder.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "matinee", version)]
+#[command(
+    name = "matinee",
+    version,
+    after_help = "MATINEE_PG_BIN names the folder of Postgres' server programs (initdb), if they are not found by themselves."
+)]
 pub struct Cli {
     /// What to do; serves when absent.
     #[command(subcommand)]
@@ -35,7 +39,7 @@ pub enum Command {
     Serve,
     /// Bring the database's tables up to date, then end. Serving does this by itself.
     Migrate,
-    /// Load the demo cinema into an empty database, then end.
+    /// Load the demo cinema, then end; run again, it adds the days that the week lacks.
     Seed,
     /// Check on the live database that every promise was kept (no seat sold twice, no payment without tickets or
     /// refund, ...); name each breach and end with an error if there is one.

@@ -7,10 +7,10 @@
 mod binaries;
 mod cluster;
 mod error;
+mod launch;
 mod owner;
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -26,6 +26,7 @@ use self::binaries::Binaries;
 pub use self::cluster::clone_cluster;
 use self::cluster::{Cluster, Holder, PidFile};
 pub use self::error::EmbeddedError;
+use self::launch::{arguments, tail};
 use self::owner::{Owner, ServerUser};
 
 /// The database that every matinee uses inside its private cluster.
@@ -101,6 +102,18 @@ impl Postgres {
     /// The folder of the server's programs; `pgbench` and `psql` are usually there too.
     pub fn bin_dir(&self) -> &Path {
         self.binaries.dir()
+    }
+
+    /// Waits until the server has ended by itself, or was killed: asked once a second, by its socket, which works for an
+    /// adopted server too. Whoever serves from it should end then, so that a service manager can start both anew.
+    pub async fn ended(&self) {
+        let socket = self.socket_dir.join(format!(".s.PGSQL.{PORT}"));
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if UnixStream::connect(&socket).is_err() {
+                return;
+            }
+        }
     }
 
     /// Ends the server as a planned shutdown: sessions are closed, everything is written, and the next start is quick.
@@ -225,7 +238,8 @@ impl Postgres {
         let output = tokio::process::Command::from(self.stop_command(mode)).output().await;
         let output = output.map_err(|source| EmbeddedError::program(&self.binaries.pg_ctl(), source))?;
         // pg_ctl also fails when the server had ended by itself; what counts is that none is left.
-        if output.status.success() || self.cluster.pid_file().is_none() {
+        let is_gone = || UnixStream::connect(self.socket_dir.join(format!(".s.PGSQL.{PORT}"))).is_err();
+        if output.status.success() || self.cluster.pid_file().is_none() || is_gone() {
             return Ok(());
         }
         Err(EmbeddedError::Stop { log: error::last_lines(&String::from_utf8_lossy(&output.stderr)) })
@@ -257,43 +271,6 @@ impl Drop for Postgres {
 
 async fn connect(url: &str) -> Result<PgConnection, sqlx::Error> {
     PgConnectOptions::from_str(url)?.connect().await
-}
-
-/// The server's command line; a later `-c` wins over an earlier one, so `settings` come last.
-fn arguments(cluster: &Cluster, socket_dir: &Path, settings: &[(&str, &str)]) -> Vec<String> {
-    let socket_dir = socket_dir.to_string_lossy();
-    let defaults = [
-        ("listen_addresses", ""),
-        ("unix_socket_directories", &*socket_dir),
-        ("unix_socket_permissions", "0700"),
-        ("port", PORT),
-        ("max_connections", "100"),
-        ("shared_buffers", "128MB"),
-        // A hold that was answered "ok" must survive a power cut.
-        ("synchronous_commit", "on"),
-        ("timezone", "UTC"),
-        ("log_timezone", "UTC"),
-        ("logging_collector", "off"),
-        ("log_destination", "stderr"),
-    ];
-    let mut arguments = vec!["-D".to_owned(), cluster.dir().to_string_lossy().into_owned()];
-    for (name, value) in defaults.iter().chain(settings) {
-        arguments.extend(["-c".to_owned(), format!("{name}={value}")]);
-    }
-    arguments
-}
-
-/// What the server wrote since `start`, cut to its last lines.
-fn tail(log: &Path, start: u64) -> String {
-    let mut text = Vec::new();
-    let read = File::open(log).and_then(|mut log| {
-        log.seek(SeekFrom::Start(start))?;
-        log.read_to_end(&mut text)
-    });
-    match read {
-        Ok(_) => error::last_lines(&String::from_utf8_lossy(&text)),
-        Err(source) => format!("(cannot read {}: {source})", log.display()),
-    }
 }
 
 #[cfg(test)]

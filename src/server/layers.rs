@@ -1,10 +1,13 @@
 //! What every request passes on its way in and out. Order matters, so each layer says why it stands where it does.
 
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use time::Duration as CookieAge;
 use tower::ServiceBuilder;
@@ -71,10 +74,36 @@ pub fn for_all(routes: Router) -> Router {
             .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
             // Not no-referrer: a refused form without JavaScript finds its way back by the referrer.
             .layer(header(header::REFERRER_POLICY, "same-origin"))
+            // Before anything that puts an address together from it.
+            .layer(axum::middleware::from_fn(refuse_bad_host))
             // Inside the headers, outside everything that may panic.
             .layer(CatchPanicLayer::custom(panicked))
             .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ANSWER)),
     )
+}
+
+/// A host that is none would make the router panic on an address that cannot be.
+async fn refuse_bad_host(request: Request, next: Next) -> Response {
+    let hosts = request.headers().get_all(header::HOST);
+    if hosts.iter().all(|host| host.to_str().is_ok_and(is_host)) {
+        return next.run(request).await;
+    }
+    (StatusCode::BAD_REQUEST, "The Host header of this request is not a host.").into_response()
+}
+
+/// A name or an address, with or without a port.
+fn is_host(text: &str) -> bool {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (text, None),
+    };
+    let named =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+    let numbered = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'))
+        .is_some_and(|name| name.parse::<Ipv6Addr>().is_ok());
+    (named || numbered) && port.is_none_or(|port| port.parse::<u16>().is_ok())
 }
 
 fn from_elsewhere(_: ProtectionError) -> Response {
@@ -91,4 +120,19 @@ fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     tracing::error!(reference, panic = what, "a request panicked");
     let error = Error::Internal { reference };
     (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_host;
+
+    #[test]
+    fn hosts_and_what_is_none() {
+        for host in ["cinema.example", "127.0.0.1:3000", "[::1]:3000", "[::1]", "localhost", "box_office"] {
+            assert!(is_host(host), "{host}");
+        }
+        for other in ["", " ", "a b", "a:b", "[::1", "::1", "%00", "a/b", "a@b", "a:99999", ":80"] {
+            assert!(!is_host(other), "{other}");
+        }
+    }
 }

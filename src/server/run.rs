@@ -38,6 +38,12 @@ pub enum Failure {
         /// The system's words.
         cause: std::io::Error,
     },
+    /// The private Postgres went away.
+    #[error("the private Postgres has ended; {} says why. Start matinee again.", .0.display())]
+    PostgresEnded(std::path::PathBuf),
+    /// Nothing to prove.
+    #[error("there is no cinema in the data folder {}", .0.display())]
+    NothingThere(std::path::PathBuf),
     /// An empty database that is not ours to fill.
     #[error("this database has no cinema yet: run `matinee seed` to load the demo cinema.")]
     NoCinema,
@@ -61,7 +67,14 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         _ => None,
     };
     let (postgres, url) = database(command, &cli.options).await?;
-    let result = with_database(command, listener, &cli.options, &url, postgres.is_some()).await;
+    let work = with_database(command, listener, &cli.options, &url, postgres.is_some());
+    let result = match &postgres {
+        None => work.await,
+        Some(postgres) => tokio::select! {
+            result = work => result,
+            () = postgres.ended() => Err(Failure::PostgresEnded(cli.options.data_dir.join("postgres.log"))),
+        },
+    };
     if let Some(postgres) = postgres {
         postgres.stop().await?;
     }
@@ -73,6 +86,9 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
 async fn database(command: Command, options: &Options) -> Result<(Option<Postgres>, String), Failure> {
     if let Some(url) = options.database_url() {
         return Ok((None, url.to_owned()));
+    }
+    if command == Command::Prove && !options.data_dir.join("postgres").exists() {
+        return Err(Failure::NothingThere(options.data_dir.clone()));
     }
     match Postgres::start(&options.data_dir, &[]).await {
         Ok(postgres) => {

@@ -27,7 +27,7 @@ pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
     // So many that no place is wanted twice within a round.
     let many = House { shows: if options.quick { 400 } else { 1000 }, seats: SEATS };
     let mut rows = compare(cinema, many, rounds, duration, "").await?;
-    rows.extend(opening(cinema, rounds).await?);
+    rows.extend(opening(cinema, rounds.div_ceil(2)).await?);
     // The slower the disk, the easier it is to keep up with it: this shows what the server itself costs.
     cinema.run("alter database matinee set synchronous_commit = off").await?;
     rows.extend(compare(cinema, many, rounds.div_ceil(2), duration, ", without waiting for the disk").await?);

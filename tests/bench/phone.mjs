@@ -54,18 +54,23 @@ async function look(path) {
     watch.observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["data-live"] });
   });
 
-  await page.goto(origin + path, { waitUntil: "load", timeout: PATIENCE });
-  await page.waitForFunction(() => window.seen.live, null, { timeout: PATIENCE });
-  // A late image may still be the largest paint.
-  await page.waitForTimeout(500);
-  const { first, largest, live } = await page.evaluate(() => ({
-    ...window.seen,
-    first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
-  }));
-  // Live means that a tap is answered: the total changes.
-  await page.locator('input[name="seats[]"]:enabled').first().check();
-  await page.waitForFunction(() => /\d/.test(document.querySelector(".total")?.textContent), null, { timeout: PATIENCE });
+  let seen;
+  try {
+    await page.goto(origin + path, { waitUntil: "load", timeout: PATIENCE });
+    await page.waitForFunction(() => window.seen.live, null, { timeout: PATIENCE });
+    // A late image may still be the largest paint.
+    await page.waitForTimeout(500);
+    seen = await page.evaluate(() => ({
+      ...window.seen,
+      first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
+    }));
+    // Live means that a tap is answered: the total changes.
+    await page.locator('input[name="seats[]"]:enabled').first().check();
+    await page.waitForFunction(() => /\d/.test(document.querySelector(".total")?.textContent), null, { timeout: PATIENCE });
+  } catch (error) {
+    errors.unshift(error.message.split("\n")[0]);
+  }
   if (errors.length > 0) throw new Error(`${path}: ${errors.join("; ")}`);
   await context.close();
-  return { path, first_paint: first, largest_paint: largest, live, kilobytes: bytes / 1000 };
+  return { path, first_paint: seen.first, largest_paint: seen.largest, live: seen.live, kilobytes: bytes / 1000 };
 }

@@ -28,7 +28,7 @@ struct Visit {
 
 /// First and largest paint, and the live map.
 pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
-    let visits = if options.quick { "2" } else { "5" };
+    let visits = if options.quick { "1" } else { "5" };
     let named = std::env::var_os("MATINEE_CHROMIUM").filter(|path| !path.is_empty()).map(PathBuf::from);
     let usual = || CHROMIUM.iter().map(PathBuf::from).find(|path| path.exists());
     let chromium = named.or_else(usual).ok_or("no Chromium: install it, or name it in MATINEE_CHROMIUM")?;

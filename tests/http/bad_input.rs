@@ -185,6 +185,18 @@ async fn paths_that_lead_nowhere_are_404_and_never_500() {
     cinema.proves().await;
 }
 
+/// A host that is none is the sender's fault, not ours.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_malformed_host_is_refused() {
+    let cinema = Cinema::open().await;
+    let visitor = Browser::at(serve(&cinema.office).await);
+    for host in ["a b", "a:b", "[::1", "%00", "evil.example/"] {
+        let request = visitor.raw_post("/api/hold_seats", "").header("host", host);
+        assert_eq!(visitor.send(request).await.status, StatusCode::BAD_REQUEST, "{host}");
+    }
+    cinema.proves().await;
+}
+
 /// Whoever has an order's link sees it; only its visitor's browser may act on it.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_visitors_order_can_be_neither_released_nor_paid() {
