@@ -140,7 +140,7 @@ sqlx: cargo postgres ## Check the queries against a fresh database and write .sq
 	@.ci/sqlx write
 
 .PHONY: bench
-bench: run-tools ## Measure what the README states
+bench: run-tools site ## Measure what the README states
 	@$(CARGO) bench $(LOCKED) --bench speed $(ARGS)
 
 .PHONY: clean

@@ -39,10 +39,10 @@ create table seats (
     order_id uuid,
     primary key (show_id, seat_no),
     -- No status without what it needs, and nothing left over from an earlier one.
+    -- Short, because it is evaluated at every write of a seat: an order exactly when it is not available, a time exactly
+    -- when it is locked.
     constraint seats_status_is_whole check (
-        (status = 'available' and locked_at is null and order_id is null)
-        or (status = 'locked' and locked_at is not null and order_id is not null)
-        or (status = 'booked' and locked_at is null and order_id is not null)
+        (status = 'available') = (order_id is null) and (status = 'locked') = (locked_at is not null)
     )
 )
 -- Measured: at 70 nearly every update stays on its page (HOT) as long as nothing but the key is indexed; at 100 a third.

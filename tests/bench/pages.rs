@@ -198,7 +198,7 @@ async fn count_the_counting(cinema: &Cinema, options: &Options) -> Result<Row> {
 
 /// A week of shows from tomorrow on, four seats in ten sold and one in twenty held.
 pub async fn open_week(cinema: &Cinema) -> Result<Shows> {
-    cinema.run("truncate seats, shows cascade").await?;
+    cinema.run("truncate seats, orders, shows cascade").await?;
     let mut connection = cinema.db.acquire().await?;
     let mut films = Vec::new();
     for film in FILMS {

@@ -45,7 +45,7 @@ pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
     server.stop(cinema).await?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let line = said.lines().find(|line| line.contains("Error")).or(said.lines().last());
+        let line = said.lines().find(|line| line.starts_with("Error: ")).or(said.lines().last());
         return Err(format!("the browser could not measure: {}", line.unwrap_or_default()).into());
     }
     let mut by_page: BTreeMap<String, Vec<Visit>> = BTreeMap::new();

@@ -67,7 +67,7 @@ impl Options {
 
     /// How many rounds, and how long each takes.
     fn rounds(&self) -> (usize, Duration) {
-        if self.quick { (2, Duration::from_secs(1)) } else { (5, Duration::from_secs(3)) }
+        if self.quick { (1, Duration::from_secs(1)) } else { (5, Duration::from_secs(3)) }
     }
 }
 

@@ -133,3 +133,22 @@ async fn the_offices_connections_are_set_up() {
     }
     cinema.proves().await;
 }
+
+/// A generic plan is made once a connection, perhaps while the tables are nearly empty, and must be right when they are not.
+#[tokio::test]
+async fn a_plan_made_on_an_empty_database_reads_no_whole_table() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(4).await;
+    cinema.visitor().hold(show, &[1]).await.unwrap();
+    cinema.sql("analyze").await;
+    let statement = include_str!("../../src/store/sql/hold_seats.sql").replace(['!', '?'], "");
+    let explain = format!(
+        "prepare hold (uuid, smallint[], uuid, uuid, bigint) as {statement};
+         explain execute hold (gen_random_uuid(), '{{1}}', gen_random_uuid(), gen_random_uuid(), 10)"
+    );
+    let rows = sqlx::raw_sql(sqlx::AssertSqlSafe(explain)).fetch_all(&cinema.office.pool).await.unwrap();
+    let plan: Vec<String> = rows.iter().map(|row| sqlx::Row::get(row, 0)).collect();
+    assert!(plan.len() > 10, "{plan:?}");
+    assert!(!plan.iter().any(|line| line.contains("Seq Scan")), "{}", plan.join("\n"));
+    cinema.proves().await;
+}
