@@ -141,7 +141,7 @@ sqlx: cargo postgres ## Check the queries against a fresh database and write .sq
 
 .PHONY: bench
 bench: run-tools site ## Measure what the README states
-	@$(CARGO) bench $(LOCKED) --bench speed $(ARGS)
+	@$(CARGO) bench $(LOCKED) --bench speed -- $(ARGS)
 
 .PHONY: clean
 clean: ## Remove everything built and installed in this folder; the cinema's data in .matinee stays
