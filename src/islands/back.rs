@@ -51,9 +51,10 @@ async fn release(show: Uuid) {
     let Some(order) = tab.get_item(&key(show)).ok().flatten().and_then(|order| order.parse::<Uuid>().ok()) else {
         return;
     };
-    // An order that is sold, lapsed, or being paid has nothing to give back.
-    let clock = get_json(&format!("/orders/{order}/clock")).await;
-    let held = clock.and_then(|clock| text(&clock, "standing")).is_some_and(|standing| standing == "held");
+    let Some(clock) = get_json(&format!("/orders/{order}/clock")).await else { return };
+    // An order that is sold, lapsed, or being paid has nothing to give back. One that could not be asked for is kept in
+    // mind, for the next time.
+    let held = text(&clock, "standing").is_some_and(|standing| standing == "held");
     if !held || api::release_hold(order).await.is_ok() {
         let _ = tab.remove_item(&key(show));
     }
