@@ -8,8 +8,8 @@
 //!                                  request     fns      grid      HTML    assembly
 //! ```
 //!
-//! The browser gets `domain`, `api` (as calls) and `islands`; everything else is the server's. This file is the only one
-//! that looks at features.
+//! The browser gets `domain` and `islands`, which send the same forms that a page without JavaScript sends; everything
+//! else is the server's. This file is the only one that looks at features.
 
 // A page's type is as deep as its elements are nested.
 #![recursion_limit = "256"]
@@ -25,6 +25,7 @@ pub mod box_office;
 #[cfg(feature = "ssr")]
 pub mod request;
 
+#[cfg(feature = "ssr")]
 pub mod api;
 
 pub mod islands;

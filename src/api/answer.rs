@@ -10,8 +10,7 @@ use crate::domain::seat::SeatNo;
 /// `{"error": "seat_taken", "seats": [..], "message": ".."}`.
 pub struct ErrorJson;
 
-/// The JSON, flat: one struct for all errors is read with a third of the code that an enum with a tag takes, and the
-/// browser downloads that code.
+/// The JSON, flat: what the browser reads from it is `error`, `seats` and `message`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Wire {
@@ -35,7 +34,9 @@ impl From<&Error> for Wire {
     fn from(error: &Error) -> Self {
         let mut wire = Self { error: error.code().to_owned(), message: error.to_string(), ..Self::default() };
         match error.clone() {
-            Error::SeatTaken { seats, kept } => (wire.seats, wire.kept) = (Some(seats), Some(kept)),
+            Error::SeatTaken { seats, kept } | Error::AlreadyYours { seats, kept } => {
+                (wire.seats, wire.kept) = (Some(seats), Some(kept));
+            }
             Error::UnknownSeat { seats } => wire.seats = Some(seats),
             Error::TooManySeats { asked, holding, kept } => {
                 (wire.asked, wire.holding, wire.kept) = (Some(asked), Some(holding), Some(kept));
@@ -53,6 +54,7 @@ impl From<Wire> for Error {
         let seats = wire.seats.unwrap_or_default();
         match wire.error.as_str() {
             "seat_taken" => Self::SeatTaken { seats, kept: wire.kept.unwrap_or_default() },
+            "already_yours" => Self::AlreadyYours { seats, kept: wire.kept.unwrap_or_default() },
             "unknown_seat" => Self::UnknownSeat { seats },
             "too_many_seats" => Self::TooManySeats {
                 asked: wire.asked.unwrap_or_default(),
@@ -97,8 +99,6 @@ impl FromServerFnError for Error {
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         match error {
             ServerFnErrorErr::Args(what) | ServerFnErrorErr::MissingArg(what) => Self::BadInput { what: short(&what) },
-            // In the browser: no answer.
-            ServerFnErrorErr::Request(_) | ServerFnErrorErr::Response(_) => Self::Unreachable,
             other => Self::BadInput { what: short(&other.to_string()) },
         }
     }
@@ -108,10 +108,12 @@ impl FromServerFnError for Error {
     }
 }
 
-/// A parser's words in one line, and not long: an answer is not a mirror for other people's input.
+/// Words for people first; then the parser's, for whoever wrote the client. In one line, and not long: an answer is not a
+/// mirror for other people's input.
 fn short(what: &str) -> String {
     let line = what.lines().next().unwrap_or_default();
-    line.chars().filter(|c| !c.is_control()).take(120).collect()
+    let detail: String = line.chars().filter(|c| !c.is_control()).take(120).collect();
+    format!("a field is missing, or not of its kind ({detail})")
 }
 
 #[cfg(test)]
@@ -123,6 +125,7 @@ mod tests {
         let seats = vec![SeatNo(7), SeatNo(8)];
         let rich = [
             Error::SeatTaken { seats: seats.clone(), kept: vec![SeatNo(9)] },
+            Error::AlreadyYours { seats: seats.clone(), kept: vec![] },
             Error::UnknownSeat { seats },
             Error::TooManySeats { asked: 11, holding: 2, kept: vec![SeatNo(1)] },
             Error::BadInput { what: "missing field `show`".into() },

@@ -1,7 +1,7 @@
 //! The commands as server functions: parse, find out who asks, call the box office, redirect. Nothing else.
 //!
 //! Every success is a redirect to a page that shows the result from the database, so that a form without JavaScript
-//! sees as much as a call from an island.
+//! sees as much as one that an island sends.
 
 #![expect(missing_docs, reason = "the server macro makes a struct with public fields of each function's arguments")]
 
@@ -11,7 +11,11 @@ use leptos::prelude::server;
 use uuid::Uuid;
 
 use crate::domain::Error;
+use crate::domain::hold::Selection;
+use crate::domain::ids::{Attempt, OrderId, ShowId};
+use crate::domain::payment::Card;
 use crate::domain::seat::SeatNo;
+use crate::{box_office, request};
 
 /// Holds seats of a show, all or none; then the payment page.
 ///
@@ -19,11 +23,6 @@ use crate::domain::seat::SeatNo;
 /// 409 names the taken seats; 422 for what cannot be held at all.
 #[server(endpoint = "hold_seats")]
 pub async fn hold_seats(show: Uuid, #[server(default)] seats: Vec<SeatNo>, attempt: Uuid) -> Result<(), Error> {
-    use crate::domain::{
-        hold::Selection,
-        ids::{Attempt, ShowId},
-    };
-    use crate::{box_office, request};
     let selection = Selection::new(seats)?;
     let attempt = Attempt(attempt);
     let visitor = request::visitor_or_stranger(attempt);
@@ -39,8 +38,6 @@ pub async fn hold_seats(show: Uuid, #[server(default)] seats: Vec<SeatNo>, attem
 /// 404 when it is not this visitor's, 409 when it is too late.
 #[server(endpoint = "release_hold")]
 pub async fn release_hold(order: Uuid) -> Result<(), Error> {
-    use crate::domain::ids::OrderId;
-    use crate::{box_office, request};
     let visitor = request::visitor().ok_or(Error::UnknownOrder)?;
     let show = box_office::release(&request::office(), visitor, OrderId(order)).await?;
     request::redirect(&format!("/shows/{show}"));
@@ -53,11 +50,6 @@ pub async fn release_hold(order: Uuid) -> Result<(), Error> {
 /// Only what stopped the payment before any money could move.
 #[server(endpoint = "pay")]
 pub async fn pay(order: Uuid, attempt: Uuid, card: String) -> Result<(), Error> {
-    use crate::domain::{
-        ids::{Attempt, OrderId},
-        payment::Card,
-    };
-    use crate::{box_office, request};
     let card = Card::parse(&card)?;
     let visitor = request::visitor().ok_or(Error::UnknownOrder)?;
     box_office::pay(&request::office(), visitor, OrderId(order), Attempt(attempt), card).await?;

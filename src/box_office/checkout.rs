@@ -16,6 +16,7 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::gateway::{Charge, NoAnswer};
+use super::hold::ROUNDS;
 use super::release::owned;
 use super::{BoxOffice, fault};
 use crate::domain::Error;
@@ -53,7 +54,15 @@ pub async fn pay(
 
 async fn start_and_charge(office: &BoxOffice, order: &Order, attempt: Attempt, card: &Card) -> Result<(), Error> {
     let payment = PaymentId(Uuid::new_v4());
-    match payments::start(&office.pool, order.id, payment, attempt).await {
+    let mut started = payments::start(&office.pool, order.id, payment, attempt).await;
+    for _ in 0..ROUNDS {
+        let Err(error) = &started else { break };
+        if !error.on_constraint("orders_one_at_a_time") {
+            break;
+        }
+        started = payments::start(&office.pool, order.id, payment, attempt).await;
+    }
+    match started {
         Ok(Some(amount)) => charge(office, order.id, payment, amount, card).await,
         Ok(None) => refuse(office, order.id, attempt).await,
         // Recorded before, by the same form sent twice: that one is doing the work.

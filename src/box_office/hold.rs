@@ -6,11 +6,14 @@ use super::{BoxOffice, fault};
 use crate::domain::Error;
 use crate::domain::hold::Selection;
 use crate::domain::ids::{Attempt, OrderId, ShowId, VisitorId};
+use crate::domain::seat::SeatNo;
 use crate::store::holds::{self, Verdict, Wish};
+use crate::store::orders;
 
-/// How often a hold is judged again when others were faster at the very same moment. Each round somebody else won a seat
-/// or the visitor's own other hold went through, so this ends by itself; the bound is for what we did not think of.
-const ROUNDS: usize = 12;
+/// How often a hold is judged again when others were faster at the very same moment. In each round either the visitor's own
+/// other order moved on (ten times at most, since each has a seat and ten is the limit) or somebody else won one of the
+/// ten wanted seats, so this ends by itself; the bound is for what we did not think of.
+pub const ROUNDS: usize = 32;
 
 /// The order that this visitor's attempt makes. Derived, so that the same attempt is the same order on every server;
 /// from the visitor's secret, so that nobody else can guess it.
@@ -21,7 +24,8 @@ pub fn order_of(visitor: VisitorId, attempt: Attempt) -> OrderId {
 /// Holds the seats for the visitor. The same attempt again answers with the same order and changes nothing.
 ///
 /// # Errors
-/// [`Error::SeatTaken`] names the taken ones; [`Error::AttemptReused`] when the attempt was sent before with other seats.
+/// [`Error::SeatTaken`] names those that others have, [`Error::AlreadyYours`] those that the visitor holds by another order;
+/// [`Error::AttemptReused`] when the attempt was sent before with other seats.
 pub async fn hold(
     office: &BoxOffice,
     visitor: VisitorId,
@@ -33,29 +37,53 @@ pub async fn hold(
     let wish = Wish { show, seats, visitor, order };
     for _ in 0..ROUNDS {
         match holds::hold(&office.pool, &wish).await {
-            Err(error) if error.on_constraint("orders_one_at_a_time") || error.on_constraint("orders_pkey") => {}
+            Err(error) if error.on_constraint("orders_one_at_a_time") => {}
+            // The same form sent twice at once; or sent before for another show.
+            Err(error) if error.on_constraint("orders_pkey") => {
+                let before = orders::get(&office.pool, order).await.map_err(fault)?;
+                if before.is_some_and(|(before, _)| before.show != show) {
+                    return Err(Error::AttemptReused);
+                }
+            }
             Err(error) => return Err(fault(error)),
             Ok(Verdict::Overtaken) => {}
-            Ok(verdict) => return answer(&wish, verdict),
+            Ok(verdict) => return answer(office, &wish, verdict).await,
         }
     }
     Err(Error::Unavailable)
 }
 
-fn answer(wish: &Wish, verdict: Verdict) -> Result<OrderId, Error> {
+async fn answer(office: &BoxOffice, wish: &Wish, verdict: Verdict) -> Result<OrderId, Error> {
     let wanted = wish.seats.seats();
     match verdict {
         Verdict::Held => Ok(wish.order),
-        Verdict::Repeated { show, seats } if show == wish.show && seats == wanted => Ok(wish.order),
-        Verdict::Repeated { .. } => Err(Error::AttemptReused),
-        Verdict::Taken { seats } => {
-            let kept = wanted.iter().copied().filter(|no| !seats.contains(no)).collect();
-            Err(Error::SeatTaken { seats, kept })
-        }
+        Verdict::Repeated { same: true } => Ok(wish.order),
+        Verdict::Repeated { same: false } => Err(Error::AttemptReused),
         Verdict::Unknown { seats } => Err(Error::UnknownSeat { seats }),
         Verdict::TooMany { holding } => Err(Error::too_many_seats(wanted, holding)),
         Verdict::NoShow => Err(Error::UnknownShow),
         Verdict::Closed => Err(Error::SalesClosed),
+        Verdict::Taken { seats, holding } => Err(taken(office, wish, seats, holding).await),
         Verdict::Overtaken => Err(Error::Unavailable),
+    }
+}
+
+/// Who has them? "Taken" would be wrong for what the visitor holds in another tab. Strangers' seats come first: they are
+/// what stands in the way. Asked only when the visitor holds something, so that the crowd's refusals cost nothing more.
+async fn taken(office: &BoxOffice, wish: &Wish, taken: Vec<SeatNo>, holding: i64) -> Error {
+    let mine = match holding {
+        0 => Vec::new(),
+        _ => match orders::holding(&office.pool, wish.show, wish.visitor).await {
+            Ok(mine) => mine,
+            Err(error) => return fault(error),
+        },
+    };
+    let is_mine = |no: &SeatNo| mine.iter().any(|order| order.seats.seats().contains(no));
+    let kept = wish.seats.seats().iter().copied().filter(|no| !taken.contains(no)).collect();
+    let (yours, others): (Vec<SeatNo>, Vec<SeatNo>) = taken.into_iter().partition(is_mine);
+    if others.is_empty() {
+        Error::AlreadyYours { seats: yours, kept }
+    } else {
+        Error::SeatTaken { seats: others, kept }
     }
 }

@@ -14,8 +14,17 @@ pub enum Error {
         /// The other wanted ones: still free when this was decided, so that a form can keep them picked.
         kept: Vec<SeatNo>,
     },
+    /// Some of the wanted seats are the visitor's already, by another order: from another tab, or a form sent before.
+    /// Nothing was held anew.
+    #[error("{}", yours_words(.seats.len()))]
+    AlreadyYours {
+        /// Those that the visitor holds.
+        seats: Vec<SeatNo>,
+        /// The other wanted ones, still free when this was decided.
+        kept: Vec<SeatNo>,
+    },
     /// Nothing was picked.
-    #[error("Pick at least one seat, then hold it.")]
+    #[error("{NO_SEATS}")]
     NoSeats,
     /// More than ten seats in one show.
     #[error("{}", too_many_words(*.asked, *.holding))]
@@ -69,7 +78,7 @@ pub enum Error {
         what: String,
     },
     /// The server could not be reached from the browser.
-    #[error("The cinema could not be reached. Check your connection and try again; nothing was changed.")]
+    #[error("{UNREACHABLE}")]
     Unreachable,
     /// The database cannot be reached right now.
     #[error("The box office is not available right now. Please try again in a moment.")]
@@ -80,6 +89,20 @@ pub enum Error {
         /// Found in the log.
         reference: String,
     },
+}
+
+/// Said by the browser itself, without asking the server.
+pub const NO_SEATS: &str = "Pick at least one seat, then hold it.";
+
+/// Said by the browser itself, which is the only one to know.
+pub const UNREACHABLE: &str =
+    "The cinema could not be reached. Check your connection and try again; nothing was changed.";
+
+fn yours_words(yours: usize) -> &'static str {
+    match yours {
+        1 => "You hold one of these seats already, so none was held anew. Continue to payment, or release it.",
+        _ => "You hold some of these seats already, so none was held anew. Continue to payment, or release them.",
+    }
 }
 
 fn taken_words(taken: usize) -> &'static str {
@@ -128,6 +151,7 @@ impl Error {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::SeatTaken { .. } => "seat_taken",
+            Self::AlreadyYours { .. } => "already_yours",
             Self::NoSeats => "no_seats",
             Self::TooManySeats { .. } => "too_many_seats",
             Self::UnknownSeat { .. } => "unknown_seat",
@@ -150,7 +174,11 @@ impl Error {
     /// The HTTP status of a JSON answer.
     pub const fn status(&self) -> u16 {
         match self {
-            Self::SeatTaken { .. } | Self::SalesClosed | Self::HoldLapsed | Self::AlreadyReleased => 409,
+            Self::SeatTaken { .. }
+            | Self::AlreadyYours { .. }
+            | Self::SalesClosed
+            | Self::HoldLapsed
+            | Self::AlreadyReleased => 409,
             Self::PaymentInProgress | Self::AlreadySold => 409,
             Self::NoSeats | Self::TooManySeats { .. } | Self::UnknownSeat { .. } => 422,
             Self::AttemptReused | Self::NotACard | Self::BadInput { .. } => 422,

@@ -163,11 +163,13 @@ impl Look {
     }
 }
 
-/// The sentence about a conflict: the taken seats by name, and what is still picked. Page and island say the same.
-pub fn taken_words(taken: &str, count: usize, kept: &str) -> String {
+/// The news about seats by name, and what is still picked. `refused` when it is the answer to a hold, and not only seen
+/// while looking. Page and island say the same.
+pub fn taken_words(taken: &str, count: usize, refused: bool, kept: &str) -> String {
     let was = if count == 1 { "was" } else { "were" };
+    let so = if refused { ", so none was held" } else { "" };
     let picked = if kept.is_empty() { String::new() } else { format!(" Still picked: {kept}.") };
-    format!("{taken} {was} just taken, so none was held.{picked}")
+    format!("{taken} {was} just taken{so}.{picked}")
 }
 
 #[cfg(test)]

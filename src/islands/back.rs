@@ -3,10 +3,9 @@
 use leptos::prelude::window;
 use leptos::task::spawn_local;
 use uuid::Uuid;
-use web_sys::PageTransitionEvent;
+use web_sys::{PageTransitionEvent, UrlSearchParams};
 
-use super::browser::{get_json, on, tab, text, was_returned_to};
-use crate::api;
+use super::browser::{get_json, go, on, post, tab, text, was_returned_to};
 
 fn key(show: Uuid) -> String {
     format!("matinee.order.{show}")
@@ -55,7 +54,13 @@ async fn release(show: Uuid) {
     // An order that is sold, lapsed, or being paid has nothing to give back. One that could not be asked for is kept in
     // mind, for the next time.
     let held = text(&clock, "standing").is_some_and(|standing| standing == "held");
-    if !held || api::release_hold(order).await.is_ok() {
+    if held {
+        let Ok(form) = UrlSearchParams::new() else { return };
+        form.append("order", &order.to_string());
+        let Ok(page) = post("/api/release_hold", &form).await else { return };
+        let _ = tab.remove_item(&key(show));
+        go(&page);
+    } else {
         let _ = tab.remove_item(&key(show));
     }
 }

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use js_sys::{JSON, Reflect};
+use js_sys::{Array, JSON, Reflect};
 use leptos::prelude::{document, window};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Element, Event, EventTarget, HtmlElement, HtmlInputElement, Response, Storage, VisibilityState};
+use web_sys::{
+    Element, Event, EventTarget, FormData, HtmlElement, RequestInit, Response, Storage, UrlSearchParams,
+    VisibilityState,
+};
+
+use crate::domain::seat::SeatNo;
 
 /// The first element that matches.
 pub fn find(selector: &str) -> Option<HtmlElement> {
@@ -83,27 +88,58 @@ pub fn tab() -> Option<Storage> {
     window().session_storage().ok().flatten()
 }
 
-/// A server function's redirect loads the page it names; the page it was called from is replaced, not piled up. `before`
-/// is told the path first.
-pub fn follow_redirects(before: impl Fn(&str) + Send + Sync + 'static) {
-    let _ = server_fn::redirect::set_redirect_hook(move |path| {
-        before(path);
-        let location = window().location();
-        let _ = match location.pathname() {
-            Ok(here) if here == path => location.replace(path),
-            _ => location.assign(path),
-        };
-    });
+/// Loads the page of this path. The page one is on is replaced, not piled up.
+pub fn go(path: &str) {
+    let location = window().location();
+    let _ = match location.pathname() {
+        Ok(here) if here == path => location.replace(path),
+        _ => location.assign(path),
+    };
 }
 
 /// Asks the server for JSON; `None` when it cannot be reached or says no.
 pub async fn get_json(path: &str) -> Option<JsValue> {
     let response: Response = JsFuture::from(window().fetch_with_str(path)).await.ok()?.dyn_into().ok()?;
-    if !response.ok() {
-        return None;
-    }
+    if response.ok() { json(&response).await } else { None }
+}
+
+async fn json(response: &Response) -> Option<JsValue> {
     let body = JsFuture::from(response.text().ok()?).await.ok()?;
     JSON::parse(&body.as_string()?).ok()
+}
+
+/// Why a command was refused: the server's word for it, its seats, and its sentence.
+pub struct Refusal {
+    pub error: String,
+    pub seats: Vec<SeatNo>,
+    pub message: String,
+}
+
+/// Sends a command as its form would, and says which page it leads to.
+///
+/// By `fetch` and not by the generated client: that one would bring a reader and a writer of its own, a tenth of the WASM.
+pub async fn post(path: &str, form: &UrlSearchParams) -> Result<String, Refusal> {
+    let unreachable =
+        || Refusal { error: String::new(), seats: Vec::new(), message: crate::domain::error::UNREACHABLE.to_owned() };
+    let request = RequestInit::new();
+    request.set_method("POST");
+    request.set_body(form);
+    let headers = js_sys::Object::new();
+    // Else the server takes it for a form without a script, and answers a refusal with a page.
+    let _ = Reflect::set(&headers, &"Accept".into(), &"application/json".into());
+    request.set_headers(&headers);
+    let sent = JsFuture::from(window().fetch_with_str_and_init(path, &request)).await;
+    let response: Response = sent.ok().and_then(|response| response.dyn_into().ok()).ok_or_else(unreachable)?;
+    if response.ok() {
+        return response.headers().get("Location").ok().flatten().ok_or_else(unreachable);
+    }
+    // What is not ours (the page of a proxy in between) says that the cinema was not reached.
+    let json = json(&response).await.ok_or_else(unreachable)?;
+    let message = text(&json, "message").ok_or_else(unreachable)?;
+    let seats = Reflect::get(&json, &"seats".into()).unwrap_or_default();
+    let seats = if seats.is_object() { Array::from(&seats) } else { Array::new() };
+    let seats = seats.iter().filter_map(|no| no.as_f64()).map(|no| SeatNo(no as i16)).collect();
+    Err(Refusal { error: text(&json, "error").unwrap_or_default(), seats, message })
 }
 
 /// A number of a JSON object.
@@ -122,8 +158,9 @@ pub fn time_ms(object: &JsValue, key: &str) -> Option<f64> {
     (!milliseconds.is_nan()).then_some(milliseconds)
 }
 
-/// Value of the hidden field of this name in the form that contains `inside`.
-pub fn field(form: &Element, name: &str) -> Option<String> {
-    let field = form.query_selector(&format!("input[name={name}]")).ok().flatten()?;
-    Some(field.dyn_into::<HtmlInputElement>().ok()?.value())
+/// What a form would send now.
+pub fn fields(form: &HtmlElement) -> Option<UrlSearchParams> {
+    let data = FormData::new_with_form(form.dyn_ref()?).ok()?;
+    // A form's data is a sequence of pairs, which is what the constructor takes; the bindings only know its other names.
+    UrlSearchParams::new_with_str_sequence_sequence(&data).ok()
 }

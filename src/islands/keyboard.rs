@@ -1,4 +1,5 @@
-//! The map under the keyboard: one tab stop, arrows move as the eye does, Home and End run to the row's ends.
+//! The map under the keyboard: one tab stop, arrows move as the eye does, Page Up and Page Down in
+//! steps of some rows, Home and End run to the row's ends.
 
 use std::rc::Rc;
 
@@ -8,6 +9,9 @@ use web_sys::{Event, HtmlInputElement, KeyboardEvent, MouseEvent};
 use super::browser::{find, on};
 use super::grid::Grid;
 use super::picker::{Shared, set_text};
+
+/// How many rows Page Up and Page Down step over.
+const PAGE: i32 = 5;
 
 /// Makes the grid one tab stop and listens.
 pub fn start(grid: &Shared) {
@@ -63,6 +67,8 @@ fn press(grid: &Grid, event: &KeyboardEvent) {
         "ArrowLeft" => beside(grid, here, -1),
         "ArrowDown" => across(grid, here, 1),
         "ArrowUp" => across(grid, here, -1),
+        "PageDown" => across(grid, here, PAGE),
+        "PageUp" => across(grid, here, -PAGE),
         "Home" if event.ctrl_key() => Some(0),
         "End" if event.ctrl_key() => grid.seats.len().checked_sub(1),
         "Home" => row(grid, grid.seats[here].spot.row).next(),
@@ -89,8 +95,9 @@ fn beside(grid: &Grid, here: usize, step: isize) -> Option<usize> {
     (grid.seats.get(next)?.spot.row == grid.seats[here].spot.row).then_some(next)
 }
 
-/// The nearest seat of the next row, as the eye would find it.
+/// The nearest seat so many rows away, as the eye would find it; the first or last row stops a longer step.
 fn across(grid: &Grid, here: usize, step: i32) -> Option<usize> {
     let spot = grid.seats[here].spot;
-    row(grid, spot.row + step).min_by_key(|index| (grid.seats[*index].spot.column - spot.column).abs())
+    let to = (spot.row + step).clamp(0, grid.seats.last().map_or(0, |seat| seat.spot.row));
+    row(grid, to).min_by_key(|index| (grid.seats[*index].spot.column - spot.column).abs())
 }

@@ -4,6 +4,7 @@
 //! of the elements that are there, by attributes and text. So a first render cannot differ between server and browser,
 //! twelve hundred seats need no hydration, and a page whose WASM has not arrived (or never will) is a plain form. They
 //! have no props either, for these would be JSON, and its reader a tenth of the download: facts stand in `data-` attributes.
+//! A command is sent as the form that it is, and what was refused is told in the server's own words.
 
 mod back;
 mod browser;
@@ -22,7 +23,6 @@ use leptos::prelude::*;
 pub fn SeatGrid() -> impl IntoView {
     Effect::new(|| {
         if let Some(show) = picker::start() {
-            browser::follow_redirects(move |path| back::remember_held(show, path));
             back::release_if_returned(show);
         }
     });

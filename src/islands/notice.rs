@@ -55,8 +55,8 @@ pub fn tell(text: &str) {
     }
 }
 
-/// Names the taken seats, what is still picked, and the nearest equal choice.
-pub fn tell_taken(grid: &Grid, wanted: &[SeatNo], taken: &[SeatNo]) {
+/// Names the taken seats, what is still picked, and the nearest equal choice; `refused` when a hold was.
+pub fn tell_taken(grid: &Grid, wanted: &[SeatNo], taken: &[SeatNo], refused: bool) {
     let Some((notice, words, offer)) = parts() else { return };
     let choice = nearest(wanted, &grid.spots());
     set_hidden(&offer, choice.is_empty());
@@ -68,7 +68,7 @@ pub fn tell_taken(grid: &Grid, wanted: &[SeatNo], taken: &[SeatNo]) {
     }
     set_hidden(&notice, false);
     let kept = grid.names(&grid.picked_numbers());
-    set_text(&words, &taken_words(&grid.names(taken), taken.len(), &kept));
+    set_text(&words, &taken_words(&grid.names(taken), taken.len(), refused, &kept));
 }
 
 /// Nothing to say.

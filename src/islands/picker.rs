@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use leptos::prelude::window;
 use leptos::task::spawn_local;
 use uuid::Uuid;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlButtonElement, HtmlElement, HtmlInputElement};
 
-use super::browser::{field, find, on, set_attribute};
+use super::browser::{Refusal, fields, find, go, on, post, set_attribute};
 use super::grid::Grid;
-use super::{keyboard, notice, refresh, zoom};
-use crate::api;
-use crate::domain::Error;
+use super::{back, keyboard, notice, refresh, zoom};
+use crate::domain::error::NO_SEATS;
 use crate::domain::hold::MOST_SEATS;
 use crate::domain::seat::SeatNo;
 
@@ -102,45 +102,56 @@ pub fn set_text(element: &HtmlElement, text: &str) {
 
 fn send(grid: &Shared, form: &HtmlElement) {
     let button = find("[data-testid=hold]").and_then(|button| button.dyn_into::<HtmlButtonElement>().ok());
-    let attempt = field(form, "attempt").and_then(|attempt| attempt.parse::<Uuid>().ok());
-    let (Some(button), Some(attempt)) = (button, attempt) else { return };
+    let (Some(button), Some(fields)) = (button, fields(form)) else { return };
     if button.get_attribute("aria-busy").is_some() {
         return;
     }
     let (show, seats) = (grid.borrow().facts.show, grid.borrow().picked_numbers());
     if seats.is_empty() {
-        notice::tell(&Error::NoSeats.to_string());
+        notice::tell(NO_SEATS);
         notice::show();
         return;
     }
     set_attribute(&button, "aria-busy", Some("true"));
     let grid = Rc::clone(grid);
     spawn_local(async move {
-        match api::hold_seats(show, seats.clone(), attempt).await {
-            // The redirect is on its way; the button stays busy until the next page is there.
-            Ok(()) => notice::clear(),
-            Err(error) => {
+        match post("/api/hold_seats", &fields).await {
+            // The next page is on its way; the button stays busy until it is there.
+            Ok(page) => {
+                notice::clear();
+                back::remember_held(show, &page);
+                go(&page);
+            }
+            Err(refusal) => {
                 set_attribute(&button, "aria-busy", None);
-                refuse(&grid, &seats, &error).await;
+                refuse(&grid, &seats, &refusal).await;
             }
         }
     });
 }
 
 /// Tells why nothing was held; a conflict is redrawn first, so that the map, the picks and the words agree.
-async fn refuse(grid: &Shared, wanted: &[SeatNo], error: &Error) {
-    match error {
-        Error::SeatTaken { seats, .. } => {
+async fn refuse(grid: &Shared, wanted: &[SeatNo], refusal: &Refusal) {
+    match refusal.error.as_str() {
+        "seat_taken" => {
             refresh::now(grid).await;
-            for no in seats {
+            for no in &refusal.seats {
                 if let Some(seat) = grid.borrow_mut().seat_mut(*no) {
                     seat.element.set_checked(false);
                 }
             }
             show_picks(&grid.borrow());
-            notice::tell_taken(&grid.borrow(), wanted, seats);
+            notice::tell_taken(&grid.borrow(), wanted, &refusal.seats, true);
         }
-        other => notice::tell(&other.to_string()),
+        // What this page shows was overtaken by another tab, or by the clock: the page as it is now says what is held
+        // already, or that sales are over. What can still be had stays picked.
+        "already_yours" | "sales_closed" => {
+            let kept = wanted.iter().filter(|no| !refusal.seats.contains(no)).map(ToString::to_string);
+            let pick = kept.collect::<Vec<_>>().join(",");
+            let _ = window().location().replace(&format!("/shows/{}?pick={pick}", grid.borrow().facts.show));
+            return;
+        }
+        _ => notice::tell(&refusal.message),
     }
     notice::show();
 }

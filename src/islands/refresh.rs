@@ -9,11 +9,11 @@ use leptos::task::spawn_local;
 use wasm_bindgen::JsValue;
 use web_sys::Event;
 
-use super::browser::{after, get_json, is_visible, number, on, text, time_ms};
+use super::browser::{after, find, get_json, is_visible, number, on, text, time_ms};
 use super::grid::{Grid, instant};
 use super::notice;
-use super::picker::{Shared, show_picks};
-use crate::domain::seat::{SeatNo, Status};
+use super::picker::{Shared, set_text, show_picks};
+use crate::domain::seat::{SeatNo, Status, taken_words};
 
 /// How often a visible map asks. An unchanged map is answered by its ETag alone.
 const EVERY_MS: f64 = 4_000.0;
@@ -85,6 +85,10 @@ fn redraw(grid: &mut Grid) {
     let lost = grid.redraw();
     if !lost.is_empty() {
         show_picks(grid);
-        notice::tell_taken(grid, &before, &lost);
+        notice::tell_taken(grid, &before, &lost, false);
+        // The notice may be out of sight, above a big hall: the bar with the picks is not.
+        if let Some(line) = find(".limit") {
+            set_text(&line, &taken_words(&grid.names(&lost), lost.len(), false, ""));
+        }
     }
 }

@@ -103,9 +103,12 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                     >
                         <legend class="vh">"Seats in "{show.hall.clone()}</legend>
                         <p class="screen"><span>"Screen"</span></p>
-                        <div class="rows" role="grid" aria-label="Seat map, front row first">
-                            {rows(map, &yours, &picked, &clock)}
-                        </div>
+                        <div
+                            class="rows"
+                            role="grid"
+                            aria-label="Seat map, front row first"
+                            inner_html=rows(map, &yours, &picked, &clock)
+                        ></div>
                     </fieldset>
                 </div>
                 <div class="picks">
@@ -132,7 +135,9 @@ fn limit_words(holding: usize) -> String {
 /// What is ticked when the page opens: what a refused form had left, or what the offered link asks for.
 fn picked(refusal: Option<&Error>) -> Vec<SeatNo> {
     match refusal {
-        Some(Error::SeatTaken { kept, .. } | Error::TooManySeats { kept, .. }) => kept.clone(),
+        Some(Error::SeatTaken { kept, .. } | Error::AlreadyYours { kept, .. } | Error::TooManySeats { kept, .. }) => {
+            kept.clone()
+        }
         _ => request::query("pick")
             .map(|pick| pick.split(',').filter_map(|no| no.parse().ok()).take(MOST_SEATS).collect())
             .unwrap_or_default(),
@@ -159,8 +164,11 @@ fn taken_notice(map: &SeatMap, refusal: Option<Error>) -> impl IntoView + use<> 
         None => (String::new(), Vec::new()),
         Some(Error::SeatTaken { seats, kept }) => {
             let wanted: Vec<SeatNo> = seats.iter().chain(kept).copied().collect();
-            let words = seat::taken_words(&plan.names(seats), seats.len(), &plan.names(kept));
+            let words = seat::taken_words(&plan.names(seats), seats.len(), true, &plan.names(kept));
             (words, nearest(&wanted, &spots(map)))
+        }
+        Some(Error::AlreadyYours { seats, .. }) => {
+            (format!("You hold {} already, so none was held anew.", plan.names(seats)), Vec::new())
         }
         Some(other) => (other.to_string(), Vec::new()),
     };

@@ -26,17 +26,17 @@ pub struct Wish {
 pub enum Verdict {
     /// All seats are held now, as a new order.
     Held,
-    /// The same order was made before, with these seats.
+    /// The same order was made in this show before.
     Repeated {
-        /// Of this show.
-        show: ShowId,
-        /// With these seats.
-        seats: Vec<SeatNo>,
+        /// With these very seats.
+        same: bool,
     },
     /// These wanted seats are sold or held.
     Taken {
         /// Not free by the rule.
         seats: Vec<SeatNo>,
+        /// How many seats of this show the visitor holds: some of these may be among them.
+        holding: i64,
     },
     /// All looked free, but while this hold waited for a lock somebody else took one: look again.
     Overtaken,
@@ -59,7 +59,8 @@ pub enum Verdict {
 /// Holds all wanted seats or none, in one statement.
 ///
 /// # Errors
-/// A violated `orders_one_at_a_time` means that another hold of the same visitor ran at the same time: ask again.
+/// A violated `orders_one_at_a_time` means that another hold of the same visitor ran at the same time: ask again. A violated
+/// `orders_pkey` may mean that too, or that the order was made before in another show.
 pub async fn hold(pool: &PgPool, wish: &Wish) -> StoreResult<Verdict> {
     let seats: Vec<i16> = wish.seats.seats().iter().map(|no| no.0).collect();
     resilient(|| async {
@@ -73,26 +74,29 @@ pub async fn hold(pool: &PgPool, wish: &Wish) -> StoreResult<Verdict> {
         )
         .fetch_one(pool)
         .await?;
-        let numbers = |seats: Vec<i16>| seats.into_iter().map(SeatNo).collect::<Vec<_>>();
+        let numbers = |seats: Option<Vec<i16>>| {
+            let mut numbers: Vec<SeatNo> = seats.unwrap_or_default().into_iter().map(SeatNo).collect();
+            numbers.sort_unstable();
+            numbers
+        };
+        let (taken, found) = (numbers(row.taken), numbers(row.found));
         let wanted = wish.seats.count() as i64;
         Ok(if row.held {
             Verdict::Held
-        } else if let (Some(show), Some(seats)) = (row.repeated_show, row.repeated_seats) {
-            Verdict::Repeated { show: ShowId(show), seats: numbers(seats) }
+        } else if row.repeated {
+            Verdict::Repeated { same: row.same }
         } else if row.open.is_none() {
             Verdict::NoShow
         } else if row.open == Some(false) {
             Verdict::Closed
-        } else if (row.found.len() as i64) < wanted {
-            Verdict::Unknown {
-                seats: wish.seats.seats().iter().copied().filter(|no| !row.found.contains(&no.0)).collect(),
-            }
+        } else if (found.len() as i64) < wanted {
+            Verdict::Unknown { seats: wish.seats.seats().iter().copied().filter(|no| !found.contains(no)).collect() }
         } else if row.holding + wanted > MOST_SEATS as i64 {
             Verdict::TooMany { holding: row.holding }
-        } else if row.taken.is_empty() {
+        } else if taken.is_empty() {
             Verdict::Overtaken
         } else {
-            Verdict::Taken { seats: numbers(row.taken) }
+            Verdict::Taken { seats: taken, holding: row.holding }
         })
     })
     .await

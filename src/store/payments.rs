@@ -52,7 +52,8 @@ impl TryFrom<PaymentRow> for Payment {
 /// held (lapsed, released, being paid, sold): then nothing changed.
 ///
 /// # Errors
-/// A violated `payments_one_per_attempt` means that this attempt was recorded before.
+/// A violated `payments_one_per_attempt` means that this attempt was recorded before; a violated `orders_one_at_a_time` that
+/// a hold of the same visitor ran at the same time: ask again.
 pub async fn start(pool: &PgPool, order: OrderId, payment: PaymentId, attempt: Attempt) -> StoreResult<Option<Money>> {
     let row =
         sqlx::query_file!("src/store/sql/start_payment.sql", order.0, payment.0, attempt.0).fetch_one(pool).await?;

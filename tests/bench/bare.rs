@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use matinee::store::pool::CONNECTIONS;
+use matinee::store::pool::{CONNECTIONS, SESSION};
 use sqlx::Row as _;
 use tokio::process::Command;
 use uuid::Uuid;
@@ -57,7 +57,7 @@ pub async fn pgbench(cinema: &Cinema, house: House, duration: Option<Duration>) 
         .args([until, &how_much.to_string(), "-f"])
         .arg(script)
         .arg(cinema.url())
-        .env("PGOPTIONS", "-c plan_cache_mode=force_generic_plan")
+        .env("PGOPTIONS", SESSION.map(|(name, value)| format!("-c {name}={value}")).join(" "))
         .kill_on_drop(true)
         .output()
         .await?;

@@ -102,7 +102,7 @@ impl Cinema {
 
     /// A connection that plans as the server's do.
     pub async fn connect(&self) -> Result<PgConnection> {
-        let options = PgConnectOptions::from_str(&self.url())?.options([("plan_cache_mode", "force_generic_plan")]);
+        let options = PgConnectOptions::from_str(&self.url())?.options(pool::SESSION);
         Ok(options.connect().await?)
     }
 

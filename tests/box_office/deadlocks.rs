@@ -52,7 +52,7 @@ async fn one_visitor_holds_both_ways_round_and_releases_at_once() {
                     held += 1;
                     previous = order;
                 }
-                Err(Error::SeatTaken { .. }) => {}
+                Err(Error::SeatTaken { .. } | Error::AlreadyYours { .. }) => {}
                 Err(other) => panic!("unexpected: {other}"),
             }
         }
@@ -79,7 +79,7 @@ async fn two_visitors_hold_overlapping_seats_in_opposite_order() {
                         held += 1;
                         visitor.release(order).await.unwrap();
                     }
-                    Err(Error::SeatTaken { .. }) => {}
+                    Err(Error::SeatTaken { .. } | Error::AlreadyYours { .. }) => {}
                     Err(other) => panic!("unexpected: {other}"),
                 }
             }
@@ -116,7 +116,7 @@ async fn holding_paying_releasing_and_lapsing_do_not_wait_in_a_circle() {
                 let seats: &[i16] = [&[1, 2, 3, 4][..], &[6, 5, 4, 3], &[2, 5], &[1, 6]][(nth + round) % 4];
                 let order = match visitor.hold(show, seats).await {
                     Ok(order) => order,
-                    Err(Error::SeatTaken { .. }) => continue,
+                    Err(Error::SeatTaken { .. } | Error::AlreadyYours { .. }) => continue,
                     Err(other) => panic!("unexpected: {other}"),
                 };
                 if round % 3 == 0 {

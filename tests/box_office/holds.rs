@@ -84,6 +84,26 @@ async fn a_conflict_names_the_taken_seats_and_leaves_the_others_free() {
     cinema.proves().await;
 }
 
+/// "Taken" is what others do. What the visitor holds by another tab is the visitor's, as long as it is held.
+#[tokio::test]
+async fn what_the_visitor_holds_already_is_not_called_taken() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(6).await;
+    let (ada, bert) = (cinema.visitor(), cinema.visitor());
+    let order = ada.hold(show, &[1, 2]).await.unwrap();
+    bert.hold(show, &[4]).await.unwrap();
+    let already = |seats: &[i16], kept: &[i16]| Err(Error::AlreadyYours { seats: numbers(seats), kept: numbers(kept) });
+
+    assert_eq!(ada.hold(show, &[1, 2]).await, already(&[1, 2], &[]));
+    assert_eq!(ada.hold(show, &[2, 3]).await, already(&[2], &[3]));
+    // Somebody else's seat is what stands in the way; one's own is neither taken nor to be picked again.
+    assert_eq!(ada.hold(show, &[2, 3, 4]).await, Err(taken(&[4], &[3])));
+    assert_eq!(bert.hold(show, &[1, 3]).await, Err(taken(&[1], &[3])));
+    ada.release(order).await.unwrap();
+    ada.hold(show, &[1, 2]).await.unwrap();
+    cinema.proves().await;
+}
+
 #[tokio::test]
 async fn what_cannot_be_held_is_refused_and_changes_nothing() {
     let cinema = Cinema::open().await;

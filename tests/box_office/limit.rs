@@ -3,7 +3,9 @@
 use matinee::domain::Error;
 use matinee::domain::hold::MOST_SEATS;
 
-use crate::support::{Cinema, GOOD_CARD, all_at_once, numbers};
+use crate::support::clock::Clock;
+use crate::support::pause::Moment;
+use crate::support::{Cinema, GOOD_CARD, all_at_once, numbers, until};
 
 #[tokio::test]
 async fn ten_are_counted_per_visitor_and_show() {
@@ -93,6 +95,35 @@ async fn two_at_once(one: i16, other: i16, rounds: usize) {
     }
     println!("the first of two won {first_won} of {rounds} rounds");
     cinema.proves().await;
+}
+
+/// A hold is renewed in its last instant while ten more seats are held, for which it has lapsed: one of the two is true.
+#[tokio::test]
+async fn a_renewal_and_a_hold_at_the_same_instant_are_not_twenty() {
+    for moment in [Moment::BeforePayment, Moment::AfterRenewal] {
+        let (cinema, mut clock) = Clock::stopped().await;
+        let show = cinema.show_of(20).await;
+        let ada = cinema.visitor();
+        let order = ada.hold(show, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).await.unwrap();
+        let pause = cinema.pauses(moment).await;
+        clock.set(cinema.order(order).await.ends_at()).await;
+        let (payer, holder) = (ada.clone(), ada);
+        let paying = tokio::spawn(async move { payer.pay(order, GOOD_CARD).await });
+        cinema.until_waiting(1).await;
+        clock.advance(chrono::TimeDelta::microseconds(1)).await;
+        let more = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20];
+        let holding = tokio::spawn(async move { holder.hold(show, &more).await });
+        until("the hold is over, or waits", || async { holding.is_finished() || cinema.waiting().await == 2 }).await;
+        pause.ends().await;
+        match (moment, paying.await.unwrap(), holding.await.unwrap()) {
+            (Moment::BeforePayment, Err(Error::HoldLapsed), Ok(_)) => {}
+            (Moment::AfterRenewal, Ok(()), refused) => {
+                assert_eq!(refused, Err(Error::too_many_seats(&numbers(&more), 10)));
+            }
+            outcome => panic!("{outcome:?}"),
+        }
+        cinema.proves().await;
+    }
 }
 
 /// Many small forms at once: ten of them go through, in whatever order.

@@ -63,6 +63,16 @@ const BREAKAGES: &[(&str, &str)] = &[
         "P2: a locked seat points at an order that does not hold it",
         "update seats set locked_at = locked_at + interval '1 microsecond' where seat_no = 9",
     ),
+    ("P2: an order is of no show, or has no number", "update orders set nth = 0 where state = 'sold'"),
+    (
+        "P2: an order is of no show, or has no number",
+        "update orders set show_id = gen_random_uuid() where state = 'released'",
+    ),
+    (
+        "P3: a hold was stretched beyond two windows",
+        "update orders set locked_at = held_at - interval '1 second' where state = 'released'",
+    ),
+    ("P3: a hold was stretched beyond two windows", "update orders set renewed_at = held_at where state = 'sold'"),
     (
         "P3: a hold was stretched beyond two windows",
         "update orders set locked_at = held_at + window_s * interval '1 second' + interval '1 microsecond',

@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod gateway;
 mod look;
+pub mod pause;
 mod server;
 mod visitor;
 
@@ -143,15 +144,15 @@ impl Cinema {
 
     /// Waits until so many connections wait for a lock.
     pub async fn until_waiting(&self, connections: i64) {
-        until("connections wait for a lock", || async {
-            let waiting: i64 =
-                sqlx::query_scalar("select count(*) from pg_stat_activity where wait_event_type = 'Lock'")
-                    .fetch_one(&self.db)
-                    .await
-                    .unwrap();
-            waiting >= connections
-        })
-        .await;
+        until("connections wait for a lock", || async { self.waiting().await >= connections }).await;
+    }
+
+    /// How many connections wait for a lock now.
+    pub async fn waiting(&self) -> i64 {
+        sqlx::query_scalar("select count(*) from pg_stat_activity where wait_event_type = 'Lock'")
+            .fetch_one(&self.db)
+            .await
+            .unwrap()
     }
 
     /// Closes all connections that the story used and waits until the server has seen the last of them: only then are its

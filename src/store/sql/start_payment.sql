@@ -1,7 +1,7 @@
 -- start_payment
 -- $1 order, $2 payment, $3 attempt. Records the attempt before any money moves, and renews the hold the first time.
 with payable as materialized (
-    select o.id, o.show_id, o.seat_nos, o.prices, o.currency, shows.hold_window_s, o.locked_at, o.renewed_at
+    select o.id, o.show_id, o.visitor_id, o.seat_nos, o.prices, o.currency, shows.hold_window_s, o.locked_at, o.renewed_at
     from orders o join shows on shows.id = o.show_id
     where o.id = $1 and o.state = 'held'
       and not is_available('locked', o.locked_at, shows.hold_window_s, clock_timestamp())
@@ -30,6 +30,13 @@ with payable as materialized (
     set state = 'paying', state_at = whole.now,
         locked_at = case when whole.renewed_at is null then whole.now else o.locked_at end,
         renewed_at = coalesce(whole.renewed_at, whole.now),
+        -- A renewal takes the visitor's next number, as a hold does. A hold that ran at this moment and counted this order
+        -- as lapsed computed the same one: the index lets one of the two through, and the other is judged again. Else a
+        -- visitor could come to hold twenty seats.
+        nth = case when whole.renewed_at is null
+                   then (select max(nth) + 1 from orders
+                         where visitor_id = whole.visitor_id and show_id = whole.show_id)
+                   else o.nth end,
         window_s = case when whole.renewed_at is null then whole.hold_window_s else o.window_s end
     from whole where o.id = whole.id
 ), started as (

@@ -1,15 +1,18 @@
 //! The guards of a payment's start, of a confirmation, and of a release.
 
 use chrono::TimeDelta;
+use matinee::domain::Error;
 use matinee::domain::ids::PaymentId;
 use matinee::domain::payment::Card;
+use matinee::domain::seat::SeatNo;
 use matinee::store::payments;
 use sqlx::{AssertSqlSafe, Row};
 use uuid::Uuid;
 
 use super::{CONFIRM, Findings, RELEASE, START, breaches, failure, finds, mutant};
 use crate::support::clock::Clock;
-use crate::support::{Cinema, GOOD_CARD, Visitor, an_attempt};
+use crate::support::pause::Moment;
+use crate::support::{Cinema, GOOD_CARD, Visitor, an_attempt, until};
 
 /// Ada's money is taken, her hold has lapsed, Bert has bought seat 2; now her payment is confirmed.
 async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: bool) -> Findings {
@@ -124,4 +127,51 @@ async fn without_the_clock_after_the_wait_a_lapsed_hold_is_renewed() {
     let findings = a_payment_starts_after_a_wait(&mutant(START, &[(judged, "select judged.* from judged")])).await;
     finds(&findings, "a lapsed hold is being paid");
     finds(&findings, "P3: a hold was stretched beyond two windows");
+}
+
+/// Ada, who holds ten seats, begins to pay in the last instant of her hold. Before that has been committed she holds ten
+/// more, and the clock says that the first ten have lapsed.
+async fn a_renewal_meets_a_hold(statement: &str, moment: Moment) -> Findings {
+    let (cinema, mut clock) = Clock::stopped().await;
+    let show = cinema.show_of(20).await;
+    let ada = cinema.visitor();
+    let order = ada.hold(show, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).await.unwrap();
+    let pause = cinema.pauses(moment).await;
+    clock.set(cinema.order(order).await.ends_at()).await;
+    let (db, text) = (cinema.db.clone(), statement.to_owned());
+    let starting = tokio::spawn(async move {
+        let start = sqlx::query(AssertSqlSafe(text)).bind(order.0).bind(Uuid::new_v4()).bind(Uuid::new_v4());
+        start.execute(&db).await.map(|_| ()).map_err(failure)
+    });
+    cinema.until_waiting(1).await;
+    clock.advance(TimeDelta::microseconds(1)).await;
+    let holding = tokio::spawn(async move { ada.hold(show, &[11, 12, 13, 14, 15, 16, 17, 18, 19, 20]).await });
+    until("the hold is over, or waits for the payment's start", || async {
+        holding.is_finished() || cinema.waiting().await == 2
+    })
+    .await;
+    pause.ends().await;
+    let (started, held) = (starting.await.unwrap(), holding.await.unwrap());
+    if let Err(error) = started {
+        assert!(error.starts_with("23505") && error.contains("orders_one_at_a_time"), "{error}");
+    }
+    if let Err(error) = held {
+        assert_eq!(error, Error::too_many_seats(&(11..=20).map(SeatNo).collect::<Vec<_>>(), 10));
+    }
+    let findings = breaches(&cinema).await;
+    cinema.is_broken_on_purpose();
+    findings
+}
+
+#[tokio::test]
+async fn without_a_number_of_its_own_a_renewal_makes_twenty_of_ten() {
+    let number = "case when whole.renewed_at is null\n                   \
+                  then (select max(nth) + 1 from orders\n                         \
+                  where visitor_id = whole.visitor_id and show_id = whole.show_id)\n                   \
+                  else o.nth end";
+    let numberless = mutant(START, &[(number, "o.nth")]);
+    for moment in [Moment::BeforePayment, Moment::AfterRenewal] {
+        assert_eq!(a_renewal_meets_a_hold(START, moment).await, Findings::new(), "{moment:?}");
+        finds(&a_renewal_meets_a_hold(&numberless, moment).await, "P2: a visitor holds more than ten seats of a show");
+    }
 }
