@@ -20,7 +20,7 @@ pub struct Spot {
     pub free: bool,
 }
 
-/// The nearest equal choice for `wanted`, out of all `spots` of the plan; empty when there is none.
+/// The nearest equal choice for `wanted`, out of all `spots` of the plan in reading order; empty when there is none.
 pub fn nearest(wanted: &[SeatNo], spots: &[Spot]) -> Vec<SeatNo> {
     let asked: Vec<&Spot> = spots.iter().filter(|spot| wanted.contains(&spot.no)).collect();
     let Some(first) = asked.first() else { return Vec::new() };
@@ -31,8 +31,7 @@ pub fn nearest(wanted: &[SeatNo], spots: &[Spot]) -> Vec<SeatNo> {
     };
     let (row, column) = (twice_mean(|spot| spot.row), twice_mean(|spot| spot.column));
 
-    let mut free: Vec<&Spot> = spots.iter().filter(|spot| spot.free && spot.zone == first.zone).collect();
-    free.sort_unstable_by_key(|spot| (spot.row, spot.column));
+    let free: Vec<&Spot> = spots.iter().filter(|spot| spot.free && spot.zone == first.zone).collect();
     free.windows(count)
         .filter(|run| run.windows(2).all(|pair| pair[0].row == pair[1].row && pair[0].column + 1 == pair[1].column))
         .min_by_key(|run| {

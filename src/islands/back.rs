@@ -1,42 +1,43 @@
 //! Back on the seat map releases. Decided on arrival: leaving a page is no event one can rely on.
 
 use leptos::prelude::window;
-use leptos::task::spawn_local;
-use uuid::Uuid;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{PageTransitionEvent, UrlSearchParams};
 
 use super::browser::{get_json, go, on, post, tab, text, was_returned_to};
 
-fn key(show: Uuid) -> String {
+fn key(show: &str) -> String {
     format!("matinee.order.{show}")
 }
 
 /// The tab notes which order it made or shows: Back in another tab must not release this one.
-pub fn remember(show: Uuid, order: Uuid) {
+pub fn remember(show: &str, order: &str) {
     if let Some(tab) = tab() {
-        let _ = tab.set_item(&key(show), &order.to_string());
+        let _ = tab.set_item(&key(show), order);
     }
 }
 
 /// Notes the order of a hold whose answer leads to its payment page: now, and not when that page has come alive, because
 /// Back may be quicker.
-pub fn remember_held(show: Uuid, path: &str) {
+pub fn remember_held(show: &str, path: &str) {
     let order = path.strip_prefix("/orders/").and_then(|path| path.strip_suffix("/pay"));
-    if let Some(order) = order.and_then(|order| order.parse().ok()) {
+    if let Some(order) = order {
         remember(show, order);
     }
 }
 
 /// On the seat map: reached by Back or Forward, or brought back from the back/forward cache, gives back what this tab
 /// held. A fresh visit gives back nothing.
-pub fn release_if_returned(show: Uuid) {
+pub fn release_if_returned(show: String) {
     if was_returned_to() {
-        spawn_local(async move { release(show).await });
+        let show = show.clone();
+        spawn_local(async move { release(&show).await });
     }
     on(&window(), "pageshow", move |event: PageTransitionEvent| {
         if event.persisted() {
+            let show = show.clone();
             spawn_local(async move {
-                release(show).await;
+                release(&show).await;
                 // What the cache brought back is old in any case.
                 let _ = window().location().reload();
             });
@@ -45,18 +46,16 @@ pub fn release_if_returned(show: Uuid) {
 }
 
 /// Success redirects to this very page, which then shows the seats free.
-async fn release(show: Uuid) {
+async fn release(show: &str) {
     let Some(tab) = tab() else { return };
-    let Some(order) = tab.get_item(&key(show)).ok().flatten().and_then(|order| order.parse::<Uuid>().ok()) else {
-        return;
-    };
+    let Some(order) = tab.get_item(&key(show)).ok().flatten() else { return };
     let Some(clock) = get_json(&format!("/orders/{order}/clock")).await else { return };
     // An order that is sold, lapsed, or being paid has nothing to give back. One that could not be asked for is kept in
     // mind, for the next time.
     let held = text(&clock, "standing").is_some_and(|standing| standing == "held");
     if held {
         let Ok(form) = UrlSearchParams::new() else { return };
-        form.append("order", &order.to_string());
+        form.append("order", &order);
         let Ok(page) = post("/api/release_hold", &form).await else { return };
         let _ = tab.remove_item(&key(show));
         go(&page);

@@ -1,7 +1,5 @@
 //! The few things the islands ask of the browser. Nothing here panics: an element that is not there is left alone.
 
-use std::time::Duration;
-
 use js_sys::{Array, JSON, Reflect};
 use leptos::prelude::{document, window};
 use wasm_bindgen::closure::Closure;
@@ -41,7 +39,8 @@ pub fn on<E: JsCast + 'static>(target: &EventTarget, event: &str, mut handler: i
 pub fn after(milliseconds: f64, action: impl FnOnce() + 'static) {
     // The timers of browsers overflow after 24 days and then fire at once.
     let milliseconds = milliseconds.clamp(0.0, 86_400_000.0);
-    let _ = leptos::prelude::set_timeout(action, Duration::from_secs_f64(milliseconds / 1000.0));
+    let action = Closure::once_into_js(action);
+    let _ = window().set_timeout_with_callback_and_timeout_and_arguments_0(action.unchecked_ref(), milliseconds as i32);
 }
 
 /// Sets an attribute, or removes it.

@@ -4,9 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leptos::prelude::{document, window};
-use leptos::task::spawn_local;
-use uuid::Uuid;
 use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{Event, HtmlButtonElement};
 
 use super::back;
@@ -25,17 +24,17 @@ const ASK_EVERY_MS: f64 = 15_000.0;
 pub fn start() {
     let Some(clock) = find(".clock") else { return };
     let data = clock.dataset();
-    let id = |name: &str| data.get(name).and_then(|id| id.parse::<Uuid>().ok());
     let left_ms = data.get("left").and_then(|left| left.parse::<i64>().ok());
-    let (Some(order), Some(show), Some(left_ms)) = (id("order"), id("show"), left_ms) else { return };
-    back::remember(show, order);
+    let (Some(order), Some(show), Some(left_ms)) = (data.get("order"), data.get("show"), left_ms) else { return };
+    back::remember(&show, &order);
+    let order: Rc<str> = order.into();
     // The page was true when it was sent: what has passed since it arrived is gone.
     let ends_ms = Rc::new(Cell::new(arrived_ms() + left_ms as f64));
     tick(Rc::clone(&ends_ms));
-    ask_again(order, Rc::clone(&ends_ms));
+    ask_again(Rc::clone(&order), Rc::clone(&ends_ms));
     let wake = move |_: Event| {
         if is_visible() {
-            ask(order, Rc::clone(&ends_ms));
+            ask(Rc::clone(&order), Rc::clone(&ends_ms));
         }
     };
     on(&document(), "visibilitychange", wake.clone());
@@ -99,17 +98,17 @@ fn pay_button() -> Option<HtmlButtonElement> {
     find("[data-testid=pay]")?.dyn_into().ok()
 }
 
-fn ask_again(order: Uuid, ends_ms: Rc<Cell<f64>>) {
+fn ask_again(order: Rc<str>, ends_ms: Rc<Cell<f64>>) {
     after(ASK_EVERY_MS, move || {
         if is_visible() {
-            ask(order, Rc::clone(&ends_ms));
+            ask(Rc::clone(&order), Rc::clone(&ends_ms));
         }
         ask_again(order, ends_ms);
     });
 }
 
 /// Asks what is left. An order that is not held any more has another page.
-fn ask(order: Uuid, ends_ms: Rc<Cell<f64>>) {
+fn ask(order: Rc<str>, ends_ms: Rc<Cell<f64>>) {
     spawn_local(async move {
         let asked = elapsed_ms();
         let Some(json) = get_json(&format!("/orders/{order}/clock")).await else { return };

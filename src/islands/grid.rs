@@ -1,7 +1,6 @@
 //! The seats on the page: what each one is, read once from the elements, and how it looks, by the shared rule.
 
 use chrono::{DateTime, Utc};
-use uuid::Uuid;
 use web_sys::{HtmlElement, HtmlInputElement};
 
 use super::browser::{all, arrived_ms, elapsed_ms, find, set_attribute};
@@ -13,7 +12,7 @@ use crate::domain::seat::{HoldWindow, Look, SeatNo, Status};
 /// What the server said about the show.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    pub show: Uuid,
+    pub show: String,
     pub window: HoldWindow,
     pub clock: WallClock,
     pub zone_prices: Vec<i64>,
@@ -26,7 +25,7 @@ impl Facts {
     fn read(map: &HtmlElement) -> Option<(Self, i64)> {
         let data = map.dataset();
         let facts = Self {
-            show: data.get("show")?.parse().ok()?,
+            show: data.get("show")?,
             window: HoldWindow::from_seconds(data.get("window")?.parse().ok()?)?,
             clock: data.get("clock")?.parse().ok()?,
             zone_prices: data.get("prices")?.split(',').map(str::parse).collect::<Result<_, _>>().ok()?,
@@ -53,7 +52,7 @@ pub struct Seat {
     news: bool,
 }
 
-/// The seats of the page, by number.
+/// The seats of the page, in reading order and so by ascending number.
 #[derive(Debug)]
 pub struct Grid {
     pub facts: Facts,
@@ -86,7 +85,6 @@ impl Grid {
                 )?);
             }
         }
-        seats.sort_unstable_by_key(|seat| seat.spot.no);
         Some(Self { facts, map, seats, clock_lead_ms, last_word_ms: 0.0 })
     }
 

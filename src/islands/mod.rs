@@ -21,17 +21,17 @@ use leptos::prelude::*;
 /// Makes the seat map live: seats that lapse become free before your eyes, picks are added up, conflicts redrawn.
 #[island]
 pub fn SeatGrid() -> impl IntoView {
-    Effect::new(|| {
-        if let Some(show) = picker::start() {
-            back::release_if_returned(show);
-        }
-    });
+    if is_browser()
+        && let Some(show) = picker::start()
+    {
+        back::release_if_returned(show);
+    }
 }
 
 /// Counts a hold down by the server's clock, and lets the form be sent once.
 #[island]
 pub fn Countdown() -> impl IntoView {
-    Effect::new(|| {
+    if is_browser() {
         countdown::start();
-    });
+    }
 }

@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::window;
-use leptos::task::spawn_local;
-use uuid::Uuid;
 use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{Event, HtmlButtonElement, HtmlElement, HtmlInputElement};
 
 use super::browser::{Refusal, fields, find, go, on, post, set_attribute};
@@ -20,9 +19,9 @@ use crate::domain::seat::SeatNo;
 pub type Shared = Rc<RefCell<Grid>>;
 
 /// Takes hold of the page; says of which show it is.
-pub fn start() -> Option<Uuid> {
+pub fn start() -> Option<String> {
     let grid = Grid::read()?;
-    let show = grid.facts.show;
+    let show = grid.facts.show.clone();
     let map = grid.map.clone();
     let grid: Shared = Rc::new(RefCell::new(grid));
 
@@ -106,7 +105,7 @@ fn send(grid: &Shared, form: &HtmlElement) {
     if button.get_attribute("aria-busy").is_some() {
         return;
     }
-    let (show, seats) = (grid.borrow().facts.show, grid.borrow().picked_numbers());
+    let (show, seats) = (grid.borrow().facts.show.clone(), grid.borrow().picked_numbers());
     if seats.is_empty() {
         notice::tell(NO_SEATS);
         notice::show();
@@ -119,7 +118,7 @@ fn send(grid: &Shared, form: &HtmlElement) {
             // The next page is on its way; the button stays busy until it is there.
             Ok(page) => {
                 notice::clear();
-                back::remember_held(show, &page);
+                back::remember_held(&show, &page);
                 go(&page);
             }
             Err(refusal) => {

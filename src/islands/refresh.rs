@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use js_sys::{Array, Reflect};
 use leptos::prelude::{document, window};
-use leptos::task::spawn_local;
 use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::Event;
 
 use super::browser::{after, find, get_json, is_visible, number, on, text, time_ms};

@@ -27,9 +27,17 @@ pub fn poster(film: &Film, lazy: bool) -> impl IntoView + use<> {
     view! { <img class="poster" src=format!("/posters/{}.svg", film.poster) alt="" width="300" height="450" loading=loading/> }
 }
 
-/// Date and time in the cinema's zone, for people and machines.
+/// Date and time in the cinema's zone, for people and machines. A line may end behind the date, not within the time.
 pub fn when(cinema: &Cinema, instant: DateTime<Utc>) -> impl IntoView + use<> {
-    view! { <time datetime=instant.with_timezone(&cinema.zone).to_rfc3339()>{cinema.date_time(instant)}</time> }
+    let text = cinema.date_time(instant);
+    let (date, time) = text.split_once(", ").unwrap_or(("", &text));
+    view! {
+        <time datetime=instant.with_timezone(&cinema.zone).to_rfc3339()>
+            <span class="whole">{date.to_owned()}","</span>
+            " "
+            <span class="whole">{time.to_owned()}</span>
+        </time>
+    }
 }
 
 /// An order with its show and the database's clock.

@@ -81,13 +81,11 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
             <form class="picker" method="post" action="/api/hold_seats" autocomplete="off">
                 <input type="hidden" name="show" value=show.id.to_string()/>
                 <input type="hidden" name="attempt" value=request::new_attempt().to_string()/>
-                <div class="map-head">
-                    <div>{legend(show)}</div>
-                    <div class="map-tools">
-                        <button type="button">"Zoom in"</button>
-                        <button type="button">"Zoom out"</button>
-                        <button type="button" aria-pressed="false">"Whole hall"</button>
-                    </div>
+                {legend(show)}
+                <div class="map-tools">
+                    <button type="button">"Zoom in"</button>
+                    <button type="button">"Zoom out"</button>
+                    <button type="button" aria-pressed="false">"Whole hall"</button>
                 </div>
                 <div class="map-viewport">
                     <fieldset

@@ -20,8 +20,8 @@ pub fn legend(show: &Show) -> impl IntoView + use<> {
     let state = |code: &'static str, words: &'static str| view! { <li><i class="seat" aria-hidden="true" data-n="" data-s=code></i>{words}</li> };
     let kind = |code: &'static str, words: &'static str| view! { <li><i class="seat" aria-hidden="true" data-n="" data-k=code></i>{words}</li> };
     view! {
-        <ul class="legend" aria-label="Prices by zone">{zones.collect_view()}</ul>
-        <ul class="legend" aria-label="What the marks mean">
+        <ul class="legend prices" aria-label="Prices by zone">{zones.collect_view()}</ul>
+        <ul class="legend marks" aria-label="What the marks mean">
             {state("p", "Picked")}
             {state("m", "Yours")}
             {state("l", "Held by someone")}

@@ -30,9 +30,11 @@ pub fn WhatsOn() -> impl IntoView {
 }
 
 fn programme(cinema: &Cinema, day: &Day) -> impl IntoView + use<> {
-    let heading = format!("What’s on, {}", day.date.format("%A %-d %B"));
     let noon = cinema.start_of(day.date) + chrono::TimeDelta::hours(12);
     let today = cinema.date(day.now);
+    // A date of another year says so; on most days the year is no news.
+    let date = day.date.format(if day.date.year() == today.year() { "%A %-d %B" } else { "%A %-d %B %Y" }).to_string();
+    let heading = format!("What’s on, {date}");
     let days = day.days.iter().take(DAYS).map(|date| day_link(*date, today, day.date));
     let zone = cinema.abbreviation(noon);
     let films =
@@ -41,7 +43,7 @@ fn programme(cinema: &Cinema, day: &Day) -> impl IntoView + use<> {
         view! {
             <section class="empty">
                 <h2>"No films on this day"</h2>
-                <p>"The screens are dark on "{day.date.format("%A %-d %B").to_string()}". Choose another day above."</p>
+                <p>"The screens are dark on "{date}". Choose another day above."</p>
             </section>
         }
     });

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
+use axum::handler::HandlerWithoutStateExt as _;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
@@ -87,14 +88,24 @@ pub fn router(office: Arc<BoxOffice>, site: &Site) -> Router {
         .route("/favicon.ico", get(|| async { Redirect::permanent("/favicon.svg") }));
 
     let visited = layers::for_visitors(visited, &office, site);
-    layers::for_all(layers::compressed(visited.merge(data)).merge(files))
+    let rendered = visited.merge(data).method_not_allowed_fallback(wrong_method);
+    layers::for_all(layers::compressed(rendered).merge(files))
 }
 
 /// Files as they lie in the site folder, with their smaller twins for browsers that take them.
 fn cached(policy: &'static str, files: ServeDir) -> axum::routing::MethodRouter {
     let keep = SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, HeaderValue::from_static(policy));
-    let files = ServiceBuilder::new().layer(keep).service(files.precompressed_br().precompressed_gzip());
-    axum::routing::any_service(files)
+    let files = files.precompressed_br().precompressed_gzip().fallback(no_such_file.into_service());
+    axum::routing::any_service(ServiceBuilder::new().layer(keep).service(files))
+}
+
+/// Said with its own policy: a file that is missing today, while servers are being replaced, may be there tomorrow.
+async fn no_such_file() -> impl IntoResponse {
+    (StatusCode::NOT_FOUND, [(header::CACHE_CONTROL, "no-store")], "There is no such file.")
+}
+
+async fn wrong_method() -> impl IntoResponse {
+    (StatusCode::METHOD_NOT_ALLOWED, "There is nothing here for this method.")
 }
 
 /// Whether the database is there and migrated: then traffic may come.

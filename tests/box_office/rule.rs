@@ -154,3 +154,32 @@ async fn a_lapsed_hold_is_free_for_everybody_in_the_same_instant() {
     }
     cinema.proves().await;
 }
+
+/// T4: a window is so many real seconds, also across the night when the clocks change and in whatever zone a session is.
+#[tokio::test]
+async fn a_hold_across_a_clock_change_lasts_its_window_in_real_seconds() {
+    let cinema = Cinema::open().await;
+    let mut connection = cinema.db.acquire().await.unwrap();
+    let window = HoldWindow::from_seconds(3 * 3600).unwrap();
+    for zone in ["Europe/Berlin", "America/New_York", "Asia/Tokyo", "UTC"] {
+        sqlx::query("select set_config('timezone', $1, false)").bind(zone).execute(&mut *connection).await.unwrap();
+        // An hour before Berlin's clocks go back and go forward, and before New York's.
+        for change in ["2026-10-25T01:00:00Z", "2027-03-28T01:00:00Z", "2026-11-01T06:00:00Z", "2027-03-14T07:00:00Z"] {
+            let locked_at = change.parse::<DateTime<Utc>>().unwrap() - TimeDelta::hours(1);
+            let last = locked_at + TimeDelta::seconds(3 * 3600);
+            for (now, free) in [(last, false), (last + TimeDelta::microseconds(1), true)] {
+                let sql: bool = sqlx::query_scalar("select is_available('locked', $1, $2, $3)")
+                    .bind(locked_at)
+                    .bind(window.seconds())
+                    .bind(now)
+                    .fetch_one(&mut *connection)
+                    .await
+                    .unwrap();
+                let rust = window.is_available(Status::Locked, Some(locked_at), now);
+                assert_eq!((sql, rust), (free, free), "{zone}, {change}, {now}");
+            }
+        }
+    }
+    drop(connection);
+    cinema.proves().await;
+}

@@ -176,3 +176,25 @@ async fn health_and_headers() {
     assert_eq!(header("cache-control"), "no-store");
     cinema.proves().await;
 }
+
+/// What is not there says so, in words; and is not kept by a browser, since it may be there tomorrow.
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_files_and_wrong_methods_are_answered_in_words() {
+    let cinema = Cinema::open().await;
+    let site = serve(&cinema.office).await;
+    let client = reqwest::Client::new();
+    for path in ["/pkg/matinee.0000000000000000.wasm", "/posters/none.svg"] {
+        let answer = client.get(format!("http://{site}{path}")).send().await.unwrap();
+        assert_eq!(
+            (answer.status(), &answer.headers()["cache-control"]),
+            (StatusCode::NOT_FOUND, &"no-store".parse().unwrap())
+        );
+        assert_eq!(answer.text().await.unwrap(), "There is no such file.");
+    }
+    for path in ["/", "/my", "/healthz"] {
+        let answer = client.delete(format!("http://{site}{path}")).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        assert_eq!(answer.text().await.unwrap(), "There is nothing here for this method.", "{path}");
+    }
+    cinema.proves().await;
+}

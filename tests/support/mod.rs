@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test binary tells other stories")]
 
 pub mod clock;
+mod distance;
 pub mod gateway;
 mod look;
 pub mod pause;

@@ -93,6 +93,20 @@ row B | ppp.ppp`
   await expect(page.getByRole('rowheader')).toHaveText(['A', 'B'])
 })
 
+test('Page Up and Page Down step over rows, and stop at the first and the last', async ({ cinema, seatMap, page }) => {
+  const rows = Array.from({ length: 12 }, (_, row) => `row ${row + 1} | ${row === 6 ? 's.....' : 'ssssss'}`)
+  await seatMap.openLive(await cinema.show({ plan: ['zone s Standard', ...rows].join('\n') }))
+  const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label')?.split(',').slice(0, 2).join(','))
+  await seatMap.seat(4).focus()
+  const steps = [['PageDown', 6], ['PageDown', 11], ['PageDown', 12], ['PageUp', 7], ['PageUp', 2], ['PageUp', 1]] as const
+  for (const [key, row] of steps) {
+    await page.keyboard.press(key)
+    expect(await focused()).toContain(`Row ${row},`)
+  }
+  // The seventh row is short: its only seat is the nearest, and from there the column is the new one.
+  expect(await focused()).toBe('Row 1, seat 1')
+})
+
 /** Presses Tab until the focus is on something that matches. */
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let presses = 0; presses < 120; presses += 1) {

@@ -1,5 +1,6 @@
 import { expect, test } from '../../fixtures/test'
 import { GOOD_CARD } from '../../fixtures/visitor'
+import { SeatMap } from '../../pages/seat-map'
 
 test('a conflict names the taken seat, keeps the rest picked, and its link picks the nearest equal choice (P2)', async ({
   cinema, seatMap, other, page,
@@ -140,4 +141,21 @@ test('ten payment pages of one order, all sent at once, charge once (P6)', async
   await order.open(held)
   await expect(order.heading()).toHaveText('Your tickets')
   expect(await cinema.charges(held)).toHaveLength(1)
+})
+
+test('what is held in another tab is called one’s own, not taken', async ({ cinema, seatMap, context }) => {
+  const show = await cinema.show()
+  const tab = new SeatMap(await context.newPage())
+  await tab.open(show)
+  await tab.pick(1, 2, 7)
+  await seatMap.open(show)
+  await seatMap.pick(1, 2)
+  await seatMap.hold()
+
+  await tab.holdButton().click()
+  await expect(tab.takenWords()).toHaveText('You hold A1, A2 already, so none was held anew.')
+  await expect(tab.heldNotice()).toContainText('You hold A1, A2')
+  await expect(tab.offer()).toBeHidden()
+  expect(await tab.picked()).toEqual([7])
+  expect(await cinema.taken(show)).toEqual({ 1: 'locked', 2: 'locked' })
 })

@@ -85,3 +85,12 @@ test('no page scrolls sideways on a phone', async ({ cinema, whatsOn, seatMap, p
   await myOrders.open()
   await look('my tickets')
 })
+
+test('a phone on its side shows seats on the first screen', async ({ cinema, seatMap, page }) => {
+  await page.setViewportSize({ width: 780, height: 360 })
+  await seatMap.openLive(await cinema.show({ plan: WIDE }))
+  const seat = await seatMap.seat(15).boundingBox()
+  const bar = await page.locator('.picks').boundingBox()
+  expect(seat!.y + seat!.height).toBeLessThanOrEqual(bar!.y)
+  await expectNoSidewaysScroll(page)
+})
