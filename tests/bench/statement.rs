@@ -19,6 +19,8 @@ use crate::{Options, Result};
 
 /// The product's own text.
 pub const HOLD: &str = include_str!("../../src/store/sql/hold_seats.sql");
+/// The bare form of a hold, to know how fast this machine is today.
+const BARE: &str = include_str!("bare_hold.sql");
 /// Ten thousand seats, and ten million.
 const FEW_SHOWS: usize = 34;
 const MANY_SHOWS: usize = 33_334;
@@ -45,19 +47,24 @@ pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
 
     let mut executions = [(1, vec![]), (4, vec![]), (10, vec![])];
     let mut ratios = [vec![], vec![]];
+    let mut bares = vec![];
     let (mut whole, mut unflushed, mut flushes) = (vec![], vec![], vec![]);
     for round in 0..=rounds {
         for (seats, medians) in &mut executions {
             let mut few_ms = Vec::with_capacity(holds);
             let mut many_ms = vec![Vec::with_capacity(holds); many.len()];
+            let mut bare_ms = Vec::with_capacity(holds);
             // In turns, but not one by one: each would find the other's data in the processor's caches.
             for _ in 0..holds / TURN {
                 for _ in 0..TURN {
-                    few_ms.push(few.execution_ms(*seats).await?);
+                    few_ms.push(few.execution_ms("hold", *seats).await?);
+                }
+                for _ in 0..if *seats == 4 { TURN } else { 0 } {
+                    bare_ms.push(few.execution_ms("bare", 4).await?);
                 }
                 for (side, times) in many.iter_mut().zip(&mut many_ms).filter(|_| *seats == 4) {
                     for _ in 0..TURN {
-                        times.push(side.execution_ms(4).await?);
+                        times.push(side.execution_ms("hold", 4).await?);
                     }
                 }
             }
@@ -65,6 +72,10 @@ pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
             // The first round warms everything up.
             if round > 0 {
                 medians.push(median);
+                if *seats == 4 {
+                    let bare = percentile(&mut bare_ms, 0.5);
+                    bares.push((bare, median / bare));
+                }
                 for (times, ratios) in many_ms.iter_mut().zip(&mut ratios).filter(|_| *seats == 4) {
                     ratios.push((percentile(times, 0.5), percentile(times, 0.5) / median));
                 }
@@ -89,6 +100,19 @@ pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
         let row = Row::spread(format!("Hold of {seats} {plural}, execution, 10 thousand seat rows"), spread, "ms");
         rows.push(if seats == 4 { row.judged(spread.median, Goal::AtMost(0.12), "ms") } else { row });
     }
+    let (times, ratios_to_bare): (Vec<f64>, Vec<f64>) = bares.into_iter().unzip();
+    rows.push(Row::spread(
+        "The bare form of a hold of 4 seats (no order, no limit), execution",
+        Spread::of(&times),
+        "ms",
+    ));
+    let ratio = Spread::of(&ratios_to_bare);
+    // The target of 0.12 ms was set where the bare form took 0.09.
+    rows.push(Row::new("The product's hold of 4 seats / the bare form", format!("{} times", ratio.show(""))).judged(
+        ratio.median,
+        Goal::AtMost(0.12 / 0.09),
+        "times",
+    ));
     let wheres = ["34 shows on sale of 33,334", "any of 33,334 shows"];
     for (measured, place) in ratios.iter().zip(wheres).filter(|(measured, _)| !measured.is_empty()) {
         let (times, ratios): (Vec<f64>, Vec<f64>) = measured.iter().copied().unzip();
@@ -135,15 +159,19 @@ struct Side<'a> {
     /// Where nobody has held yet: a show and its first free seat.
     places: Vec<(usize, usize)>,
     held: i64,
+    bare: i64,
     touched: HashSet<usize>,
 }
 
 impl<'a> Side<'a> {
     async fn new(cinema: &'a Cinema, shows: Vec<usize>) -> Result<Self> {
         let mut connection = cinema.connect().await?;
-        let prepare = format!("prepare hold (uuid, smallint[], uuid, uuid, bigint) as\n{HOLD}");
-        sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut connection).await?;
-        let mut side = Self { cinema, connection, shows, places: Vec::new(), held: 0, touched: HashSet::new() };
+        for (name, text) in [("hold", HOLD), ("bare", BARE)] {
+            let prepare = format!("prepare {name} (uuid, smallint[], uuid, uuid, bigint) as\n{text}");
+            sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut connection).await?;
+        }
+        let mut side =
+            Self { cinema, connection, shows, places: Vec::new(), held: 0, bare: 0, touched: HashSet::new() };
         side.open();
         Ok(side)
     }
@@ -164,12 +192,17 @@ impl<'a> Side<'a> {
     }
 
     /// One winning hold, by `explain analyze` of the prepared statement under its generic plan.
-    async fn execution_ms(&mut self, seats: usize) -> Result<f64> {
+    async fn execution_ms(&mut self, statement: &str, seats: usize) -> Result<f64> {
         let (show, seats) = self.next(seats)?;
+        // The bare form makes no order: whether it has won is asked of the seats.
+        if statement == "bare" {
+            self.held -= 1;
+            self.bare += 1;
+        }
         let seats = seats.iter().map(i16::to_string).collect::<Vec<_>>().join(",");
         let (visitor, order) = (Uuid::from_u128(rng().random()), Uuid::from_u128(rng().random()));
         let explain = format!(
-            "explain (analyze, timing off, format json) execute hold ('{show}', '{{{seats}}}', '{visitor}', '{order}', 10)"
+            "explain (analyze, timing off, format json) execute {statement} ('{show}', '{{{seats}}}', '{visitor}', '{order}', 10)"
         );
         let Json(plan): Json<Value> =
             sqlx::query_scalar(AssertSqlSafe(explain)).fetch_one(&mut self.connection).await?;
@@ -204,7 +237,15 @@ impl<'a> Side<'a> {
         if won != self.held {
             return Err(format!("{won} of {} holds have won", self.held).into());
         }
-        self.held = 0;
+        let without_order = format!(
+            "select count(*) from seats where status = 'locked' and show_id in ({shows})
+             and not exists (select from orders where orders.id = seats.order_id)"
+        );
+        let won = self.cinema.number(&without_order).await?;
+        if won != 4 * self.bare {
+            return Err(format!("{won} seats of {} bare holds were won", self.bare).into());
+        }
+        (self.held, self.bare) = (0, 0);
         let give_back = "update seats set status = 'available', locked_at = null, order_id = null";
         self.cinema.run(&format!("{give_back} where status = 'locked' and show_id in ({shows})")).await?;
         self.cinema.run(&format!("delete {held}")).await?;
