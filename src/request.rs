@@ -101,6 +101,17 @@ pub fn do_not_store() {
     set_header(header::CACHE_CONTROL, "no-store");
 }
 
+/// Whether a person's browser asked, who wants a page for an answer.
+pub fn wants_page() -> bool {
+    let accepts = use_context::<Parts>().and_then(|parts| parts.headers.get(header::ACCEPT).cloned());
+    accepts.is_some_and(|accepts| accepts.to_str().is_ok_and(|accepts| accepts.contains("text/html")))
+}
+
+/// Says after how many seconds it is worth asking again.
+pub fn retry_after(seconds: u32) {
+    set_header(header::RETRY_AFTER, &seconds.to_string());
+}
+
 /// Sends the browser elsewhere.
 pub fn redirect(path: &str) {
     leptos_axum::redirect(path, false);

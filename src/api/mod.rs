@@ -47,12 +47,17 @@ pub async fn release_hold(order: Uuid) -> Result<(), Error> {
 /// Pays an order with a card; then the order's page, which tells what became of it.
 ///
 /// # Errors
-/// Only what stopped the payment before any money could move.
+/// Only what stopped the payment before any money could move; 409 while the same attempt, sent before, is still at work.
 #[server(endpoint = "pay")]
 pub async fn pay(order: Uuid, attempt: Uuid, card: String) -> Result<(), Error> {
     let card = Card::parse(&card)?;
     let visitor = request::visitor().ok_or(Error::UnknownOrder)?;
-    box_office::pay(&request::office(), visitor, OrderId(order), Attempt(attempt), card).await?;
+    let progress = box_office::pay(&request::office(), visitor, OrderId(order), Attempt(attempt), card).await?;
+    // The order's page waits for a person; a program is told to come again.
+    if progress == box_office::Progress::UnderWay && !request::wants_page() {
+        request::retry_after(1);
+        return Err(Error::PaymentInProgress);
+    }
     request::redirect(&format!("/orders/{order}"));
     Ok(())
 }

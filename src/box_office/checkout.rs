@@ -1,13 +1,15 @@
 //! The checkout: reserve, charge, confirm, or compensate. Each step is one conditional statement; between them no
-//! transaction and no lock is open, and any step may be taken again by whoever looks next.
+//! transaction and no lock is open, and any step may be taken again by whoever looks next (see `recover`).
 //!
 //! ```text
 //! start (records the attempt, renews the hold once)
 //!   -> gateway.charge, with the payment's id as its idempotency key
-//!        captured -> confirm -> tickets; or, when the seats have gone, a refund that is owed -> gateway.refund -> refunded
+//!        captured -> confirm -> tickets; or a refund that is owed -> gateway.refund -> refunded
 //!        declined -> the order is held again, for what is left of its window
-//!        no answer -> gateway.find; if that fails too, the payment stays under way until `resume` learns its fate
+//!        no answer -> gateway.find; if that fails too, the payment stays under way until somebody learns its fate
 //! ```
+//!
+//! What may happen in which state is a table in `domain::saga`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,26 +24,41 @@ use super::{BoxOffice, fault};
 use crate::domain::Error;
 use crate::domain::ids::{Attempt, OrderId, PaymentId, VisitorId};
 use crate::domain::money::Money;
-use crate::domain::order::{Order, OrderState, Standing};
-use crate::domain::payment::{Card, Payment, PaymentState};
+use crate::domain::order::{Order, Standing};
+use crate::domain::payment::{Capture, Card, PaymentState, Refund};
+use crate::domain::saga::Actor;
 use crate::domain::ticket::TicketCode;
-use crate::store::{orders, payments};
+use crate::store::payments::Outcome;
+use crate::store::{incidents, orders, payments, refunds};
 
 /// How long a charge may take before its fate is asked for.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How far a payment has come when its form is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Its fate is known, or it waits for nobody here: the order's page tells it.
+    Told,
+    /// The same form, sent before, is still at work.
+    UnderWay,
+}
+
+/// How long the second of two equal forms waits for the first.
+const JOINING: Duration = Duration::from_secs(2);
 
 /// Pays the visitor's order and returns when its fate is known (or the gateway does not tell). The same attempt again
 /// charges nothing. Runs in a task of its own: a client that hangs up cannot stop it halfway.
 ///
 /// # Errors
 /// Only what stopped the payment before any money could move; what became of it afterwards is read from the order.
+/// [`Error::AttemptReused`] when the attempt was sent before with another card.
 pub async fn pay(
     office: &Arc<BoxOffice>,
     visitor: VisitorId,
     order: OrderId,
     attempt: Attempt,
     card: Card,
-) -> Result<(), Error> {
+) -> Result<Progress, Error> {
     let known = owned(office, visitor, order).await?;
     let office = Arc::clone(office);
     let task = tokio::spawn(async move { start_and_charge(&office, &known, attempt, &card).await });
@@ -52,39 +69,45 @@ pub async fn pay(
     })
 }
 
-async fn start_and_charge(office: &BoxOffice, order: &Order, attempt: Attempt, card: &Card) -> Result<(), Error> {
-    let payment = PaymentId(Uuid::new_v4());
-    let mut started = payments::start(&office.pool, order.id, payment, attempt).await;
+async fn start_and_charge(office: &BoxOffice, order: &Order, attempt: Attempt, card: &Card) -> Result<Progress, Error> {
     for _ in 0..ROUNDS {
-        let Err(error) = &started else { break };
-        if !error.on_constraint("orders_one_at_a_time") {
-            break;
+        let payment = PaymentId(Uuid::new_v4());
+        match payments::start(&office.pool, order.id, payment, attempt, card.ending()).await {
+            Ok(Some(amount)) => {
+                charge(office, payment, amount, card).await?;
+                return Ok(Progress::Told);
+            }
+            Ok(None) => return join(office, order.id, attempt, card).await,
+            // A hold of the same visitor ran at the same moment.
+            Err(error) if error.on_constraint("orders_one_at_a_time") => {}
+            // Recorded before, by the same form sent twice: that one is doing the work.
+            Err(error) if error.on_constraint("payments_one_per_attempt") => {
+                return join(office, order.id, attempt, card).await;
+            }
+            Err(error) if error.is_dead_connection() => {
+                // Whether it was recorded is not known; nothing was charged. The form can be sent again.
+                tracing::warn!(%error, "starting a payment");
+                return Err(Error::Unavailable);
+            }
+            Err(error) => return Err(fault(error)),
         }
-        started = payments::start(&office.pool, order.id, payment, attempt).await;
     }
-    match started {
-        Ok(Some(amount)) => charge(office, order.id, payment, amount, card).await,
-        Ok(None) => refuse(office, order.id, attempt).await,
-        // Recorded before, by the same form sent twice: that one is doing the work.
-        Err(error) if error.on_constraint("payments_one_per_attempt") => Ok(()),
-        Err(error) if error.is_dead_connection() => {
-            // Whether it was recorded is not known; nothing was charged. The form can be sent again.
-            tracing::warn!(%error, "starting a payment");
-            Err(Error::Unavailable)
-        }
-        Err(error) => Err(fault(error)),
-    }
+    Err(Error::Unavailable)
 }
 
 /// Why a payment could not start. Not an error when the order is paid, or this attempt is what made it so.
-async fn refuse(office: &BoxOffice, order: OrderId, attempt: Attempt) -> Result<(), Error> {
+async fn refuse(office: &BoxOffice, order: OrderId, attempt: Attempt, card: &Card) -> Result<Progress, Error> {
     let known = payments::of_order(&office.pool, order).await.map_err(fault)?;
-    if known.iter().any(|payment| payment.attempt == attempt) {
-        return Ok(());
+    if let Some(before) = known.iter().find(|payment| payment.attempt == attempt) {
+        return match (&before.card_ending, &before.state) {
+            (Some(ending), _) if ending != card.ending() => Err(Error::AttemptReused),
+            (_, PaymentState::Started) => Ok(Progress::UnderWay),
+            _ => Ok(Progress::Told),
+        };
     }
     let (order, now) = orders::get(&office.pool, order).await.map_err(fault)?.ok_or(Error::UnknownOrder)?;
     match order.standing(now) {
-        Standing::Sold { .. } | Standing::RefundOwed { .. } | Standing::Refunded { .. } => Ok(()),
+        Standing::Sold { .. } | Standing::RefundOwed { .. } | Standing::Refunded { .. } => Ok(Progress::Told),
         Standing::Paying { .. } => Err(Error::PaymentInProgress),
         Standing::Released { .. } => Err(Error::AlreadyReleased),
         // `Held` here means that it lapsed between the statements, or lost its seats while it lay lapsed.
@@ -92,102 +115,109 @@ async fn refuse(office: &BoxOffice, order: OrderId, attempt: Attempt) -> Result<
     }
 }
 
-async fn charge(
-    office: &BoxOffice,
-    order: OrderId,
-    payment: PaymentId,
-    amount: Money,
-    card: &Card,
-) -> Result<(), Error> {
+/// The same form sent twice: the second answer should equal the first, so it waits for that one, if that does not take long.
+async fn join(office: &BoxOffice, order: OrderId, attempt: Attempt, card: &Card) -> Result<Progress, Error> {
+    let since = tokio::time::Instant::now();
+    loop {
+        match refuse(office, order, attempt, card).await {
+            Ok(Progress::UnderWay) if since.elapsed() < JOINING => tokio::time::sleep(JOINING / 20).await,
+            answer => return answer,
+        }
+    }
+}
+
+async fn charge(office: &BoxOffice, payment: PaymentId, amount: Money, card: &Card) -> Result<(), Error> {
     let answer = tokio::time::timeout(PATIENCE, office.gateway.charge(payment, amount, card))
         .await
         .unwrap_or_else(|_| Err(NoAnswer(format!("nothing within {} s", PATIENCE.as_secs()))));
     match answer {
-        Ok(decision) => settle(office, order, payment, Some(decision)).await,
+        Ok(decision) => settle(office, payment, Some(decision), Actor::Visitor).await,
         Err(error) => {
             tracing::warn!(%payment, %error, "charge");
-            ask(office, order, payment).await
+            ask(office, payment, Actor::Visitor).await.map(|_| ())
         }
     }
 }
 
-/// Asks the gateway what became of a payment whose answer was lost.
-async fn ask(office: &BoxOffice, order: OrderId, payment: PaymentId) -> Result<(), Error> {
+/// Asks the gateway what became of a payment whose answer was lost. `false` when it does not tell either.
+pub(super) async fn ask(office: &BoxOffice, payment: PaymentId, actor: Actor) -> Result<bool, Error> {
     match office.gateway.find(payment).await {
-        Ok(decision) => settle(office, order, payment, decision).await,
+        Ok(decision) => settle(office, payment, decision, actor).await.map(|()| true),
         Err(error) => {
             tracing::warn!(%payment, %error, "the payment stays under way until the gateway tells");
-            Ok(())
+            office.left_open.notify_one();
+            Ok(false)
         }
     }
 }
 
-async fn settle(office: &BoxOffice, order: OrderId, payment: PaymentId, decision: Option<Charge>) -> Result<(), Error> {
-    match decision {
-        Some(Charge::Captured { reference }) => confirm(office, order, payment, &reference).await,
-        Some(Charge::Declined { reason }) => {
-            payments::give_up(&office.pool, order, payment, Some(&reason)).await.map_err(fault)
-        }
-        None => payments::give_up(&office.pool, order, payment, None).await.map_err(fault),
-    }
+/// Takes the gateway's word for a payment: tickets, a refund, or the order held again. The same word again changes nothing.
+pub(super) async fn settle(
+    office: &BoxOffice,
+    payment: PaymentId,
+    decision: Option<Charge>,
+    actor: Actor,
+) -> Result<(), Error> {
+    let reason = match decision {
+        Some(Charge::Captured(capture)) => return confirm(office, payment, &capture, actor).await,
+        Some(Charge::Declined { reason }) => Some(reason),
+        None => None,
+    };
+    payments::give_up(&office.pool, payment, reason.as_deref(), actor).await.map_err(fault)
 }
 
-async fn confirm(office: &BoxOffice, id: OrderId, payment: PaymentId, reference: &str) -> Result<(), Error> {
-    let (order, _) = orders::get(&office.pool, id).await.map_err(fault)?.ok_or(Error::UnknownOrder)?;
+async fn confirm(office: &BoxOffice, id: PaymentId, capture: &Capture, actor: Actor) -> Result<(), Error> {
+    let Some(payment) = payments::get(&office.pool, id).await.map_err(fault)? else {
+        return set_aside(office, incidents::Kind::UnknownCharge, id, capture).await;
+    };
+    if payment.amount != capture.amount {
+        // The statement below gives it back; this keeps what was said.
+        set_aside(office, incidents::Kind::WrongAmount, id, capture).await?;
+    }
+    let (order, _) = orders::get(&office.pool, payment.order).await.map_err(fault)?.ok_or(Error::UnknownOrder)?;
     let codes: Vec<TicketCode> = (0..order.seats.count())
         .map(|_| TicketCode::from_random(Uuid::new_v4().as_u128() ^ rand::random::<u128>()))
         .collect();
-    match payments::confirm(&office.pool, id, payment, reference, &codes).await.map_err(fault)? {
-        Some(true) | None => Ok(()),
-        Some(false) => refund(office, id).await,
+    match payments::confirm(&office.pool, id, capture, &codes, actor).await.map_err(fault)? {
+        Outcome::Sold | Outcome::Known => Ok(()),
+        Outcome::Refund => refund_owed(office, order.id, actor).await,
     }
 }
 
-/// Makes the refund that is owed. A gateway that does not answer leaves it owed, for whoever looks next.
-async fn refund(office: &BoxOffice, order: OrderId) -> Result<(), Error> {
-    let Some(owed) = payments::refund_of_order(&office.pool, order).await.map_err(fault)? else { return Ok(()) };
-    if owed.made.is_some() {
-        return Ok(());
+async fn set_aside(
+    office: &BoxOffice,
+    kind: incidents::Kind,
+    payment: PaymentId,
+    capture: &Capture,
+) -> Result<(), Error> {
+    tracing::error!(%payment, ?capture, ?kind, "an incident: see the table of this name");
+    let evidence = serde_json::json!({
+        "charge": capture.reference, "amount_minor": capture.amount.minor, "currency": capture.amount.currency.code(),
+        "payment": payment.0,
+    });
+    incidents::record(&office.pool, kind, capture, payment, &evidence).await.map_err(fault)
+}
+
+/// Makes the refunds that an order is owed. A gateway that does not answer leaves them owed, for whoever looks next.
+pub(super) async fn refund_owed(office: &BoxOffice, order: OrderId, actor: Actor) -> Result<(), Error> {
+    // No lease: whoever looks at an order tries at once, and the gateway makes a refund once however often it is asked.
+    for owed in refunds::take_owed(&office.pool, Some(order), TimeDelta::zero(), 10).await.map_err(fault)? {
+        refund(office, &owed, actor).await?;
     }
+    Ok(())
+}
+
+/// Makes one refund. `false` when the gateway does not answer.
+pub(super) async fn refund(office: &BoxOffice, owed: &Refund, actor: Actor) -> Result<bool, Error> {
     match office.gateway.refund(&owed.charge).await {
-        Ok(reference) => payments::refunded(&office.pool, order, owed.payment, &reference).await.map_err(fault),
+        Ok(reference) => {
+            refunds::made(&office.pool, owed.payment, &reference, actor).await.map_err(fault)?;
+            Ok(true)
+        }
         Err(error) => {
-            tracing::warn!(%order, %error, "the refund stays owed");
-            Ok(())
+            tracing::warn!(order = %owed.order, %error, "the refund stays owed");
+            office.left_open.notify_one();
+            Ok(false)
         }
     }
-}
-
-/// Finishes what a crash or a silent gateway left open. Called by whoever looks at the order; does nothing to an order
-/// that is not open.
-///
-/// # Errors
-/// When the database does.
-pub async fn resume(office: &Arc<BoxOffice>, id: OrderId) -> Result<(), Error> {
-    let Some((order, now)) = orders::get(&office.pool, id).await.map_err(fault)? else { return Ok(()) };
-    match order.state {
-        OrderState::RefundOwed { .. } => {
-            let office = Arc::clone(office);
-            finished(tokio::spawn(async move { refund(&office, id).await }).await)
-        }
-        OrderState::Paying => {
-            let lost = |payment: &Payment| {
-                // Longer than any charge can still be under way in a living server.
-                let grace = TimeDelta::seconds(PATIENCE.as_secs().cast_signed() + 15);
-                payment.state == PaymentState::Started && now - payment.started_at > grace
-            };
-            let known = payments::of_order(&office.pool, id).await.map_err(fault)?;
-            let Some(payment) = known.into_iter().find(lost) else { return Ok(()) };
-            let office = Arc::clone(office);
-            finished(tokio::spawn(async move { ask(&office, id, payment.id).await }).await)
-        }
-        _ => Ok(()),
-    }
-}
-
-fn finished(result: Result<Result<(), Error>, tokio::task::JoinError>) -> Result<(), Error> {
-    result.unwrap_or_else(|panic| {
-        tracing::error!(%panic, "resuming an order panicked");
-        Ok(())
-    })
 }

@@ -13,17 +13,14 @@ use uuid::Uuid;
 
 use crate::domain::ids::PaymentId;
 use crate::domain::money::Money;
-use crate::domain::payment::Card;
+use crate::domain::payment::{Capture, Card};
 use crate::store::charges::{self, ChargeRecord};
 
 /// What the gateway decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Charge {
     /// Money was taken.
-    Captured {
-        /// The gateway's name for it.
-        reference: String,
-    },
+    Captured(Capture),
     /// The card was refused.
     Declined {
         /// Why, in words for the visitor.
@@ -108,7 +105,10 @@ fn no_answer(error: impl std::fmt::Display) -> NoAnswer {
 /// `None` for a key that was closed because somebody asked for it before its charge arrived.
 fn decision(record: ChargeRecord) -> Option<Charge> {
     match (record.captured, record.reason) {
-        (true, _) => Some(Charge::Captured { reference: record.reference }),
+        (true, _) => {
+            let amount = Money::new(record.amount_minor, record.currency.parse().ok()?);
+            Some(Charge::Captured(Capture { reference: record.reference, amount }))
+        }
         (false, Some(reason)) => Some(Charge::Declined { reason }),
         (false, None) => None,
     }
@@ -138,7 +138,8 @@ impl Gateway for SimulatedGateway {
             Behaviour::Fails => return Err(NoAnswer("simulated failure".to_owned())),
         };
         let reference = format!("ch_{}", Uuid::new_v4().simple());
-        let record = ChargeRecord { reference, captured: reason.is_none(), reason };
+        let (amount_minor, currency) = (amount.minor, amount.currency.code().to_owned());
+        let record = ChargeRecord { reference, amount_minor, currency, captured: reason.is_none(), reason };
         let recorded = charges::record(&self.pool, key, amount, &record).await.map_err(no_answer)?;
         decision(recorded).ok_or_else(too_late)
     }

@@ -8,22 +8,25 @@ pub mod fault;
 pub mod gateway;
 pub mod hold;
 pub mod prove;
+pub mod recover;
 pub mod release;
 pub mod seed;
 
 use std::sync::Arc;
 
 use sqlx::postgres::PgPool;
+use tokio::sync::Notify;
 
 use crate::domain::cinema::Cinema;
 use crate::store::plans::Plans;
 use crate::store::programme::Programme;
 use gateway::Gateway;
 
-pub use checkout::{pay, resume};
+pub use checkout::{Progress, pay};
 pub use fault::fault;
 pub use hold::hold;
 pub use prove::prove;
+pub use recover::{learn, reconcile, resume};
 pub use release::release;
 pub use seed::seed;
 
@@ -41,11 +44,20 @@ pub struct BoxOffice {
     pub programme: Programme,
     /// Who takes the money.
     pub gateway: Arc<dyn Gateway>,
+    /// Rung when the gateway did not answer and something was left open.
+    left_open: Notify,
 }
 
 impl BoxOffice {
     /// A box office for this cinema.
     pub fn new(pool: PgPool, cinema: Cinema, gateway: Arc<dyn Gateway>) -> Self {
-        Self { pool, cinema, plans: Plans::default(), programme: Programme::default(), gateway }
+        Self {
+            pool,
+            cinema,
+            plans: Plans::default(),
+            programme: Programme::default(),
+            gateway,
+            left_open: Notify::new(),
+        }
     }
 }

@@ -13,6 +13,7 @@ pub mod nearest;
 pub mod order;
 pub mod payment;
 pub mod plan;
+pub mod saga;
 pub mod seat;
 pub mod show;
 pub mod ticket;

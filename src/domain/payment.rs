@@ -28,11 +28,16 @@ impl Card {
     pub fn digits(&self) -> &str {
         &self.0
     }
+
+    /// The last four: all of a card that may be kept.
+    pub fn ending(&self) -> &str {
+        &self.0[self.0.len() - 4..]
+    }
 }
 
 impl fmt::Debug for Card {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Card(..{})", &self.0[self.0.len() - 4..])
+        write!(f, "Card(..{})", self.ending())
     }
 }
 
@@ -47,6 +52,8 @@ pub enum PaymentState {
         settled_at: DateTime<Utc>,
         /// The gateway's own reference.
         reference: String,
+        /// Whether it bought the order's tickets; else there is a refund of it.
+        bought: bool,
     },
     /// The card was refused; no money was taken.
     Declined {
@@ -75,8 +82,80 @@ pub struct Payment {
     pub amount: Money,
     /// When it was recorded, before the gateway was asked.
     pub started_at: DateTime<Utc>,
+    /// The card's last four digits; unknown for payments from before they were kept.
+    pub card_ending: Option<String>,
     /// What became of it.
     pub state: PaymentState,
+}
+
+impl Payment {
+    /// Whether nothing about it can be open: it was settled without money, or its money bought the tickets.
+    pub const fn is_at_rest(&self) -> bool {
+        match self.state {
+            PaymentState::Started | PaymentState::Captured { bought: false, .. } => false,
+            PaymentState::Captured { bought: true, .. }
+            | PaymentState::Declined { .. }
+            | PaymentState::Failed { .. } => true,
+        }
+    }
+}
+
+/// What the gateway says of money that it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// Its own name for the charge.
+    pub reference: String,
+    /// How much it took.
+    pub amount: Money,
+}
+
+/// Why money goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefundReason {
+    /// The hold had ended, and the seats were not all free any more.
+    TooLate,
+    /// Another payment had bought (or could not buy) the seats before.
+    PaidTwice,
+    /// The visitor had released the seats.
+    GivenBack,
+    /// The gateway took another amount than was asked for.
+    WrongAmount,
+}
+
+impl RefundReason {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::TooLate, Self::PaidTwice, Self::GivenBack, Self::WrongAmount];
+
+    /// The word used in SQL.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TooLate => "too_late",
+            Self::PaidTwice => "paid_twice",
+            Self::GivenBack => "given_back",
+            Self::WrongAmount => "wrong_amount",
+        }
+    }
+}
+
+/// A refund, owed or made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refund {
+    /// Of this payment, whose id is also the refund's idempotency key.
+    pub payment: PaymentId,
+    /// Of this order.
+    pub order: OrderId,
+    /// How much: all that was taken.
+    pub amount: Money,
+    /// Why.
+    pub reason: RefundReason,
+    /// The end of the order's hold.
+    pub hold_ended_at: DateTime<Utc>,
+    /// When the payment arrived.
+    pub owed_since: DateTime<Utc>,
+    /// When it was made, with the gateway's reference; `None` while it is owed.
+    pub made: Option<(DateTime<Utc>, String)>,
+    /// The gateway's reference of the charge.
+    pub charge: String,
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod payment;
 mod problem;
 mod seat_picker;
 mod seat_rows;
+mod story;
 mod whats_on;
 
 pub use frame::{App, shell};

@@ -7,15 +7,16 @@ use qrcode::{Color, QrCode};
 use super::parts::{Known, bought, poster, title, when};
 use super::payment::declined_words;
 use super::problem::{failed, not_found};
+use super::story::{Evidence, story};
 use crate::box_office::{self, BoxOffice};
 use crate::domain::cinema::Cinema;
 use crate::domain::ids::OrderId;
 use crate::domain::order::Standing;
-use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::payment::{Payment, PaymentState, Refund};
+use crate::domain::saga::OrderEvent;
 use crate::domain::ticket::{Ticket, TicketCode};
 use crate::request;
-use crate::store::payments::Refund;
-use crate::store::{StoreResult, payments, tickets};
+use crate::store::{StoreResult, events, payments, refunds, tickets};
 
 /// An order, for its visitor and for whoever has its link.
 #[component]
@@ -39,7 +40,8 @@ struct Story {
     known: Known,
     payments: Vec<Payment>,
     tickets: Vec<Ticket>,
-    refund: Option<Refund>,
+    refunds: Vec<Refund>,
+    events: Vec<OrderEvent>,
 }
 
 async fn read(office: &BoxOffice, order: OrderId) -> StoreResult<Option<Story>> {
@@ -47,7 +49,8 @@ async fn read(office: &BoxOffice, order: OrderId) -> StoreResult<Option<Story>> 
     Ok(Some(Story {
         payments: payments::of_order(&office.pool, order).await?,
         tickets: tickets::of_order(&office.pool, order).await?,
-        refund: payments::refund_of_order(&office.pool, order).await?,
+        refunds: refunds::of_order(&office.pool, order).await?,
+        events: events::of_order(&office.pool, order).await?,
         known,
     }))
 }
@@ -172,7 +175,7 @@ impl Story {
     }
 
     fn refund_facts(&self, cinema: &Cinema, changed_at: chrono::DateTime<chrono::Utc>) -> Vec<(&'static str, String)> {
-        let Some(refund) = &self.refund else { return vec![("Since", cinema.to_the_second(changed_at))] };
+        let Some(refund) = self.refunds.first() else { return vec![("Since", cinema.to_the_second(changed_at))] };
         let mut facts = vec![
             ("Hold ended at", cinema.to_the_second(refund.hold_ended_at)),
             ("Payment arrived at", cinema.to_the_second(refund.owed_since)),
@@ -218,15 +221,19 @@ impl Story {
                     <dl class="facts">{facts.collect_view()}<div><dt>"Order"</dt><dd><code>{order.code()}</code></dd></div></dl>
                     <p class="actions">{next}</p>
                 </header>
-                <div class="told">{bought(cinema, &self.known)}</div>
+                <div class="told">{bought(cinema, &self.known)}{self.what_happened(cinema)}</div>
             </main>
         }
+    }
+
+    fn what_happened(&self, cinema: &Cinema) -> impl IntoView + use<> {
+        story(cinema, &self.events, &Evidence { payments: &self.payments, refunds: &self.refunds })
     }
 
     fn sold(&self, cinema: &Cinema) -> impl IntoView + use<> {
         let order = &self.known.order;
         let paid_at = self.payments.iter().find_map(|payment| match payment.state {
-            PaymentState::Captured { settled_at, .. } => Some(cinema.to_the_second(settled_at)),
+            PaymentState::Captured { settled_at, bought: true, .. } => Some(cinema.to_the_second(settled_at)),
             _ => None,
         });
         view! {
@@ -238,6 +245,7 @@ impl Story {
                     <p class="actions"><a class="button" href="/my">"My tickets"</a></p>
                 </header>
                 <ul class="tickets">{self.tickets.iter().map(|ticket| self.ticket(cinema, ticket)).collect_view()}</ul>
+                <div class="told">{self.what_happened(cinema)}</div>
             </main>
         }
     }

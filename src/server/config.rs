@@ -44,6 +44,9 @@ pub enum Command {
     /// Check on the live database that every promise was kept (no seat sold twice, no payment without tickets or
     /// refund, ...); name each breach and end with an error if there is one.
     Prove,
+    /// Finish what a crash or a silent card processor left open: ask it about every open payment and make every refund
+    /// that is owed, then end; with an error when it did not answer all. Serving does this by itself when it starts.
+    Reconcile,
 }
 
 /// Flags that every command accepts, before or after its name.

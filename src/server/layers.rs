@@ -9,6 +9,7 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
 use time::Duration as CookieAge;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -29,6 +30,10 @@ use crate::store::visitors::Visitors;
 /// Six hundred seat numbers are 7 KB; nobody needs more to be told that ten are the limit.
 const MOST_BODY: usize = 64 * 1024;
 
+/// A body up to here is read to its end before it is refused, and thrown away: whoever is still sending would otherwise meet
+/// a closed connection instead of the answer.
+const MOST_DISCARDED: u64 = 8 * 1024 * 1024;
+
 /// Longer than the slowest card may take, so that a payment is answered; it goes on even if this cuts the answer.
 const LONGEST_ANSWER: Duration = Duration::from_secs(45);
 
@@ -48,7 +53,9 @@ pub fn for_visitors(routes: Router, office: &Arc<BoxOffice>, site: &Site) -> Rou
         .with_signed(Key::from(&site.cookie_key));
     routes.layer(
         ServiceBuilder::new()
-            // First, so that a body that is too large is not read by anybody.
+            // First, so that a body that is too large is not read by anybody who would keep it.
+            .layer(axum::middleware::from_fn(refuse_large))
+            // For bodies that do not say how large they are.
             .layer(RequestBodyLimitLayer::new(MOST_BODY))
             // Before the session: what another site sends must not even create one.
             .layer(CsrfLayer::new().with_rejection_response(from_elsewhere))
@@ -105,6 +112,18 @@ fn is_host(text: &str) -> bool {
         .and_then(|name| name.strip_suffix(']'))
         .is_some_and(|name| name.parse::<Ipv6Addr>().is_ok());
     (named || numbered) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
+async fn refuse_large(request: Request, next: Next) -> Response {
+    let length =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let Some(length) = length.filter(|length| *length > MOST_BODY as u64) else { return next.run(request).await };
+    if length <= MOST_DISCARDED {
+        let mut body = request.into_body().into_data_stream();
+        while let Some(Ok(_)) = body.next().await {}
+    }
+    let words = format!("This form is too large: {length} bytes, and {MOST_BODY} are the most.");
+    (StatusCode::PAYLOAD_TOO_LARGE, words).into_response()
 }
 
 fn from_elsewhere(_: ProtectionError) -> Response {

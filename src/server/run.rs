@@ -50,6 +50,12 @@ pub enum Failure {
     /// Promises were broken.
     #[error("{0} breaches found")]
     Breaches(usize),
+    /// The gateway is silent.
+    #[error("the card processor did not answer {0} times: run this again when it does.")]
+    Unanswered(usize),
+    /// The database went away, or a fault of ours.
+    #[error("{0}")]
+    Stopped(crate::domain::Error),
     /// Anything of the system.
     #[error("{0}")]
     System(#[from] std::io::Error),
@@ -87,7 +93,7 @@ async fn database(command: Command, options: &Options) -> Result<(Option<Postgre
     if let Some(url) = options.database_url() {
         return Ok((None, url.to_owned()));
     }
-    if command == Command::Prove && !options.data_dir.join("postgres").exists() {
+    if matches!(command, Command::Prove | Command::Reconcile) && !options.data_dir.join("postgres").exists() {
         return Err(Failure::NothingThere(options.data_dir.clone()));
     }
     match Postgres::start(&options.data_dir, &[]).await {
@@ -128,6 +134,7 @@ async fn with_database(
         }
         (Command::Seed, _) => seed(&database).await,
         (Command::Prove, _) => prove(&database).await,
+        (Command::Reconcile, _) => reconcile(&database).await,
     };
     database.close().await;
     result
@@ -154,6 +161,16 @@ async fn prove(database: &PgPool) -> Result<(), Failure> {
     }
 }
 
+async fn reconcile(database: &PgPool) -> Result<(), Failure> {
+    let (office, _) = office(database).await?;
+    let done = box_office::reconcile(&office).await.map_err(Failure::Stopped)?;
+    println!("{} payments settled, {} refunds made.", done.settled, done.refunded);
+    match done.unanswered {
+        0 => Ok(()),
+        unanswered => Err(Failure::Unanswered(unanswered)),
+    }
+}
+
 async fn office(database: &PgPool) -> Result<(Arc<BoxOffice>, Vec<u8>), Failure> {
     let (cinema, cookie_key) = cinemas::get(database).await?.ok_or(Failure::NoCinema)?;
     let gateway = Arc::new(SimulatedGateway::new(database.clone()));
@@ -166,7 +183,7 @@ async fn serve(listener: TcpListener, database: PgPool, options: &Options, priva
     }
     let (office, cookie_key) = office(&database).await?;
     let site = Site { leptos: options.leptos(), cookie_key, secure_cookie: options.secure_cookie };
-    let app = router(office, &site);
+    let app = router(Arc::clone(&office), &site);
     let address = listener.local_addr()?;
     println!("Matinee is open: http://{address}");
     tracing::info!(%address, "serving");
@@ -175,6 +192,8 @@ async fn serve(listener: TcpListener, database: PgPool, options: &Options, priva
     tokio::select! {
         served = std::future::IntoFuture::into_future(server) => served?,
         () = async { stop_signal().await; tokio::time::sleep(GRACE).await } => tracing::warn!("requests were cut off after {GRACE:?}"),
+        // Beside the requests, as long as there are any.
+        () = box_office::recover::keep_recovering(&office) => {}
     }
     tracing::info!("closed");
     Ok(())

@@ -11,6 +11,10 @@ use crate::domain::money::Money;
 pub struct ChargeRecord {
     /// The gateway's reference.
     pub reference: String,
+    /// How much, in minor units.
+    pub amount_minor: i64,
+    /// Of this currency.
+    pub currency: String,
     /// Whether money was taken.
     pub captured: bool,
     /// Why not.
@@ -62,7 +66,7 @@ pub async fn find(pool: &PgPool, key: PaymentId) -> StoreResult<Option<ChargeRec
     Ok(sqlx::query_as!(
         ChargeRecord,
         "-- find_charge
-         select reference, captured, reason from gateway.charges where idempotency_key = $1",
+         select reference, amount_minor, currency, captured, reason from gateway.charges where idempotency_key = $1",
         key.0
     )
     .fetch_optional(pool)

@@ -9,7 +9,9 @@
 pub mod charges;
 pub mod cinemas;
 pub mod error;
+pub mod events;
 pub mod holds;
+pub mod incidents;
 pub mod maps;
 pub mod orders;
 pub mod payments;
@@ -17,6 +19,7 @@ pub mod plans;
 pub mod pool;
 pub mod programme;
 pub mod proof;
+pub mod refunds;
 pub mod setup;
 pub mod tickets;
 pub mod transaction;

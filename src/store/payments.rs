@@ -1,6 +1,6 @@
-//! Payments and refunds: each step of the saga is one conditional statement that says from which state it starts.
+//! Payments: each step of the saga is one conditional statement that says from which state it starts.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::postgres::PgPool;
 use uuid::Uuid;
 
@@ -8,7 +8,8 @@ use super::pool::resilient;
 use super::{StoreError, StoreResult};
 use crate::domain::ids::{Attempt, OrderId, PaymentId};
 use crate::domain::money::Money;
-use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::payment::{Capture, Payment, PaymentState};
+use crate::domain::saga::Actor;
 use crate::domain::ticket::TicketCode;
 
 struct PaymentRow {
@@ -22,6 +23,8 @@ struct PaymentRow {
     settled_at: Option<DateTime<Utc>>,
     gateway_reference: Option<String>,
     reason: Option<String>,
+    bought: bool,
+    card_ending: Option<String>,
 }
 
 impl TryFrom<PaymentRow> for Payment {
@@ -32,7 +35,9 @@ impl TryFrom<PaymentRow> for Payment {
         let currency = row.currency.parse().map_err(|error| corrupt("currency", error))?;
         let state = match (row.state.as_str(), row.settled_at, row.gateway_reference, row.reason) {
             ("started", None, None, None) => PaymentState::Started,
-            ("captured", Some(settled_at), Some(reference), None) => PaymentState::Captured { settled_at, reference },
+            ("captured", Some(settled_at), Some(reference), None) => {
+                PaymentState::Captured { settled_at, reference, bought: row.bought }
+            }
             ("declined", Some(settled_at), None, Some(reason)) => PaymentState::Declined { settled_at, reason },
             ("failed", Some(settled_at), None, None) => PaymentState::Failed { settled_at },
             (other, ..) => return Err(corrupt("state", format!("{other} with columns of another state"))),
@@ -43,6 +48,7 @@ impl TryFrom<PaymentRow> for Payment {
             attempt: Attempt(row.attempt),
             amount: Money::new(row.amount_minor, currency),
             started_at: row.started_at,
+            card_ending: row.card_ending,
             state,
         })
     }
@@ -54,9 +60,16 @@ impl TryFrom<PaymentRow> for Payment {
 /// # Errors
 /// A violated `payments_one_per_attempt` means that this attempt was recorded before; a violated `orders_one_at_a_time` that
 /// a hold of the same visitor ran at the same time: ask again.
-pub async fn start(pool: &PgPool, order: OrderId, payment: PaymentId, attempt: Attempt) -> StoreResult<Option<Money>> {
-    let row =
-        sqlx::query_file!("src/store/sql/start_payment.sql", order.0, payment.0, attempt.0).fetch_one(pool).await?;
+pub async fn start(
+    pool: &PgPool,
+    order: OrderId,
+    payment: PaymentId,
+    attempt: Attempt,
+    card_ending: &str,
+) -> StoreResult<Option<Money>> {
+    let row = sqlx::query_file!("src/store/sql/start_payment.sql", order.0, payment.0, attempt.0, card_ending)
+        .fetch_one(pool)
+        .await?;
     match (row.amount_minor, row.currency) {
         (Some(minor), Some(currency)) => {
             let currency =
@@ -67,56 +80,130 @@ pub async fn start(pool: &PgPool, order: OrderId, payment: PaymentId, attempt: A
     }
 }
 
-/// Money was taken: sells the seats (`true`), or records the refund that is owed because they have gone (`false`).
-/// `None` when the payment was settled before: then nothing changed.
+/// What became of money that was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It bought the seats.
+    Sold,
+    /// It goes back; the refund is recorded as owed.
+    Refund,
+    /// It was known before: nothing changed.
+    Known,
+}
+
+/// Money was taken: sells the seats, or records the refund that is owed because they have gone, the order has ended
+/// otherwise, or the amount is not what was asked for.
 ///
 /// # Errors
 /// When the database does.
 pub async fn confirm(
     pool: &PgPool,
-    order: OrderId,
     payment: PaymentId,
-    reference: &str,
+    capture: &Capture,
     codes: &[TicketCode],
-) -> StoreResult<Option<bool>> {
+    actor: Actor,
+) -> StoreResult<Outcome> {
     let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
     resilient(|| async {
-        let row = sqlx::query_file!("src/store/sql/confirm.sql", order.0, payment.0, reference, &codes)
-            .fetch_one(pool)
-            .await?;
-        Ok(row.sold)
+        let row = sqlx::query_file!(
+            "src/store/sql/confirm.sql",
+            payment.0,
+            capture.reference,
+            capture.amount.minor,
+            capture.amount.currency.code(),
+            &codes,
+            actor.as_str()
+        )
+        .fetch_one(pool)
+        .await?;
+        Ok(match row.sold {
+            Some(true) => Outcome::Sold,
+            Some(false) => Outcome::Refund,
+            None => Outcome::Known,
+        })
     })
     .await
 }
 
-/// No money was taken: the card was declined (with a reason) or the gateway failed (without). The order is held again, as
-/// long as its hold lasts. Nothing changes when the payment was settled before.
+/// No money was taken: the card was declined (with a reason) or the gateway failed (without). An order that was being paid
+/// is held again, as long as its hold lasts. Nothing changes when the payment was settled before.
 ///
 /// # Errors
 /// When the database does.
-pub async fn give_up(pool: &PgPool, order: OrderId, payment: PaymentId, reason: Option<&str>) -> StoreResult<()> {
+pub async fn give_up(pool: &PgPool, payment: PaymentId, reason: Option<&str>, actor: Actor) -> StoreResult<()> {
     resilient(|| async {
-        sqlx::query!(
-            r#"-- give_up_payment
-            with paying as materialized (
-                select id from orders where id = $1 and state = 'paying' for update
-            ), settled as (
-                update payments p
-                set state = case when $3::text is null then 'failed' else 'declined' end::payment_state,
-                    reason = $3, settled_at = clock_timestamp()
-                from paying where p.order_id = paying.id and p.id = $2 and p.state = 'started'
-                returning p.order_id
-            )
-            update orders o set state = 'held', state_at = clock_timestamp() from settled where o.id = settled.order_id"#,
-            order.0,
-            payment.0,
-            reason
-        )
-        .execute(pool)
-        .await?;
+        sqlx::query_file!("src/store/sql/give_up_payment.sql", payment.0, reason, actor.as_str()).execute(pool).await?;
         Ok(())
     })
     .await
+}
+
+/// Open payments that nobody has asked the gateway about for a while; from now on they are the caller's to ask about, for as
+/// long as `lease`. Of one order, or of all.
+///
+/// # Errors
+/// When the database does, or a row cannot be.
+pub async fn take_open(pool: &PgPool, of: Option<OrderId>, lease: TimeDelta, most: i64) -> StoreResult<Vec<Payment>> {
+    let seconds = lease.num_seconds() as f64;
+    let rows = resilient(|| async {
+        Ok(sqlx::query_as!(
+            PaymentRow,
+            r#"-- take_open_payments
+            update payments p set asked_at = clock_timestamp()
+            from (select id from payments
+                  where state = 'started' and ($1::uuid is null or order_id = $1)
+                    and greatest(started_at, asked_at) < clock_timestamp() - $2 * interval '1 second'
+                  order by started_at limit $3 for update skip locked) open
+            where p.id = open.id
+            returning p.id, p.order_id, p.attempt, p.amount_minor, p.currency, p.state::text as "state!", p.started_at,
+                      p.settled_at, p.gateway_reference, p.reason, p.bought, p.card_ending"#,
+            of.map(|order| order.0),
+            seconds,
+            most
+        )
+        .fetch_all(pool)
+        .await?)
+    })
+    .await?;
+    rows.into_iter().map(Payment::try_from).collect()
+}
+
+/// Whether any payment's fate is open, or any refund is owed.
+///
+/// # Errors
+/// When the database does.
+pub async fn anything_open(pool: &PgPool) -> StoreResult<bool> {
+    resilient(|| async {
+        Ok(sqlx::query_scalar!(
+            r#"-- anything_open
+            select exists (select from payments where state = 'started')
+                or exists (select from refunds where refunded_at is null) as "open!""#
+        )
+        .fetch_one(pool)
+        .await?)
+    })
+    .await
+}
+
+/// A payment by its id.
+///
+/// # Errors
+/// When the database does, or the row cannot be.
+pub async fn get(pool: &PgPool, payment: PaymentId) -> StoreResult<Option<Payment>> {
+    let row = resilient(|| async {
+        Ok(sqlx::query_as!(
+            PaymentRow,
+            r#"-- payment
+            select id, order_id, attempt, amount_minor, currency, state::text as "state!", started_at, settled_at,
+                   gateway_reference, reason, bought, card_ending
+            from payments where id = $1"#,
+            payment.0
+        )
+        .fetch_optional(pool)
+        .await?)
+    })
+    .await?;
+    row.map(Payment::try_from).transpose()
 }
 
 /// The payments of an order, oldest first.
@@ -129,7 +216,7 @@ pub async fn of_order(pool: &PgPool, order: OrderId) -> StoreResult<Vec<Payment>
             PaymentRow,
             r#"-- payments_of_order
             select id, order_id, attempt, amount_minor, currency, state::text as "state!", started_at, settled_at,
-                   gateway_reference, reason
+                   gateway_reference, reason, bought, card_ending
             from payments where order_id = $1 order by started_at"#,
             order.0
         )
@@ -138,82 +225,4 @@ pub async fn of_order(pool: &PgPool, order: OrderId) -> StoreResult<Vec<Payment>
     })
     .await?;
     rows.into_iter().map(Payment::try_from).collect()
-}
-
-/// A refund, owed or made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refund {
-    /// Of this payment.
-    pub payment: PaymentId,
-    /// How much.
-    pub amount: Money,
-    /// The end of the hold that the payment came too late for.
-    pub hold_ended_at: DateTime<Utc>,
-    /// When the payment arrived.
-    pub owed_since: DateTime<Utc>,
-    /// When it was made, with the gateway's reference; `None` while it is owed.
-    pub made: Option<(DateTime<Utc>, String)>,
-    /// The gateway's reference of the charge.
-    pub charge: String,
-}
-
-/// The refund of an order, if there is one.
-///
-/// # Errors
-/// When the database does.
-pub async fn refund_of_order(pool: &PgPool, order: OrderId) -> StoreResult<Option<Refund>> {
-    let row = resilient(|| async {
-        Ok(sqlx::query!(
-            r#"-- refund_of_order
-            select r.payment_id, r.amount_minor, p.currency, r.hold_ended_at, r.owed_since, r.refunded_at,
-                   r.gateway_reference, p.gateway_reference as "charge!"
-            from refunds r join payments p on p.id = r.payment_id where p.order_id = $1"#,
-            order.0
-        )
-        .fetch_optional(pool)
-        .await?)
-    })
-    .await?;
-    row.map(|row| {
-        let currency = row
-            .currency
-            .parse()
-            .map_err(|error: String| StoreError::corrupt("payments", "currency", row.payment_id, error))?;
-        Ok(Refund {
-            payment: PaymentId(row.payment_id),
-            amount: Money::new(row.amount_minor, currency),
-            hold_ended_at: row.hold_ended_at,
-            owed_since: row.owed_since,
-            made: row.refunded_at.zip(row.gateway_reference),
-            charge: row.charge,
-        })
-    })
-    .transpose()
-}
-
-/// The gateway gave the money back: the refund and its order end. Nothing changes the second time.
-///
-/// # Errors
-/// When the database does.
-pub async fn refunded(pool: &PgPool, order: OrderId, payment: PaymentId, reference: &str) -> StoreResult<()> {
-    resilient(|| async {
-        sqlx::query!(
-            r#"-- refunded
-            with owing as materialized (
-                select id from orders where id = $1 and state = 'refund_owed' for update
-            ), made as (
-                update refunds set refunded_at = clock_timestamp(), gateway_reference = $3
-                from owing where payment_id = $2 and refunded_at is null
-                returning refunded_at
-            )
-            update orders o set state = 'refunded', state_at = made.refunded_at from made, owing where o.id = owing.id"#,
-            order.0,
-            payment.0,
-            reference
-        )
-        .execute(pool)
-        .await?;
-        Ok(())
-    })
-    .await
 }

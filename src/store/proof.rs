@@ -100,8 +100,8 @@ const QUESTIONS: &[Question] = &[
         sql: "-- prove_tickets_without_money
               select format('order %s', o.id) from orders o
               where o.state = 'sold' and not exists (
-                  select from payments p where p.order_id = o.id and p.state = 'captured' and p.currency = o.currency
-                  and p.amount_minor = (select sum(price) from unnest(o.prices) price))",
+                  select from payments p where p.order_id = o.id and p.bought and p.captured_currency = o.currency
+                  and p.captured_minor = (select sum(price) from unnest(o.prices) price))",
     },
     Question {
         name: "P6: a captured payment without exactly one of tickets or refund",
@@ -109,15 +109,37 @@ const QUESTIONS: &[Question] = &[
               select format('payment %s of order %s (%s)', p.id, o.id, o.state) from payments p
               join orders o on o.id = p.order_id left join refunds r on r.payment_id = p.id
               where p.state = 'captured'
-                and not ((o.state = 'sold' and r.payment_id is null)
-                      or (o.state = 'refund_owed' and r.payment_id is not null and r.refunded_at is null)
-                      or (o.state = 'refunded' and r.refunded_at is not null))",
+                and not ((p.bought and o.state = 'sold' and r.payment_id is null) or (not p.bought and r.payment_id is not null))",
+    },
+    Question {
+        name: "P6: an order ended with a refund that there is not",
+        sql: "-- prove_refund_of_order
+              select format('order %s is %s', o.id, o.state) from orders o
+              left join lateral (select count(*) as all, count(refunded_at) as made from payments p
+                                 join refunds r on r.payment_id = p.id where p.order_id = o.id) refunds on true
+              where (o.state = 'refund_owed' and refunds.made = refunds.all)
+                 or (o.state = 'refunded' and (refunds.all = 0 or refunds.made < refunds.all))",
+    },
+    Question {
+        name: "P6: an order's story does not tell how it ended",
+        sql: "-- prove_story
+              select format('order %s is %s: told %s times, %s captures of %s told', o.id, o.state, told.ends, told.captures,
+                            paid.captures)
+              from orders o,
+                   lateral (select count(*) filter (where event = 'held') as begins,
+                                   count(*) filter (where event::text = o.state::text) as ends,
+                                   count(*) filter (where event = 'payment_captured') as captures
+                            from order_events where order_id = o.id) told,
+                   lateral (select count(*) as captures from payments where order_id = o.id and state = 'captured') paid
+              where told.begins > 0 and (told.captures <> paid.captures
+                    or told.ends <> 1 and o.state in ('sold', 'released', 'refund_owed'))",
     },
     Question {
         name: "P6: a refund of another amount than was paid, or of nothing",
         sql: "-- prove_refund_amount
               select format('payment %s', r.payment_id) from refunds r join payments p on p.id = r.payment_id
-              where p.state <> 'captured' or p.amount_minor <> r.amount_minor",
+              where p.state <> 'captured' or p.bought or p.captured_minor <> r.amount_minor
+                 or p.captured_currency <> r.currency",
     },
     Question {
         name: "P6: the gateway's books differ from ours",
@@ -128,16 +150,17 @@ const QUESTIONS: &[Question] = &[
               left join refunds r on r.payment_id = p.id
               where p.id is null
                  or (p.state = 'captured' and (c.captured is distinct from true or c.reference <> p.gateway_reference
-                     or c.amount_minor <> p.amount_minor or c.currency <> p.currency))
+                     or c.amount_minor <> p.captured_minor or c.currency <> p.captured_currency))
                  or (p.state in ('declined', 'failed') and c.captured)
                  or (r.refunded_at is not null and c.refunded_at is null)
                  or (c.refunded_at is not null and r.payment_id is null)",
     },
     Question {
-        name: "P6: a paying order has no payment under way, or a payment under way has no paying order",
+        name: "P6: a paying order has no payment under way, or a held one has",
         sql: "-- prove_paying
               select format('order %s is %s with %s payments under way', o.id, o.state, count(p.*)) from orders o
               left join payments p on p.order_id = o.id and p.state = 'started'
+              where o.state in ('held', 'paying')
               group by o.id having count(p.*) <> case when o.state = 'paying' then 1 else 0 end",
     },
 ];

@@ -185,9 +185,9 @@ pub async fn add_sold(connection: &mut PgConnection, show: ShowId, orders: &[Sol
              select key, reference, amount, currency, true from charged
          ), paid as (
              insert into payments (id, order_id, attempt, amount_minor, currency, state, started_at, settled_at,
-                                   gateway_reference)
+                                   gateway_reference, captured_minor, captured_currency, bought)
              select key, order_id, gen_random_uuid(), amount, currency, 'captured', clock_timestamp(), clock_timestamp(),
-                    reference
+                    reference, amount, currency, true
              from charged
          ), issued as (
              insert into tickets (code, order_id, show_id, seat_no, issued_at)

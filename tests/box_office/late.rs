@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use matinee::box_office;
 use matinee::domain::order::Standing;
-use matinee::store::payments;
+use matinee::store::refunds;
 
 use crate::support::gateway::Paying;
 use crate::support::{Books, Cinema, GOOD_CARD, PRICE, Visitor, all_at_once, taken};
@@ -52,7 +52,7 @@ async fn a_late_payment_whose_seat_has_gone_is_refunded_once() {
     assert_eq!(cinema.books(order).await, Books::refunded(2 * PRICE));
     assert_eq!(cinema.free(show).await, [1, 3], "what nobody took is free");
     // Both clock times are kept: when the hold ended, and when the payment arrived.
-    let refund = payments::refund_of_order(&cinema.db, order).await.unwrap().unwrap();
+    let refund = refunds::of_order(&cinema.db, order).await.unwrap().remove(0);
     assert_eq!((refund.amount.minor, refund.hold_ended_at), (2 * PRICE, ended_at));
     assert!(refund.owed_since > refund.hold_ended_at);
     assert!(refund.made.clone().is_some_and(|(made_at, _)| made_at >= refund.owed_since));
@@ -62,7 +62,7 @@ async fn a_late_payment_whose_seat_has_gone_is_refunded_once() {
         assert_eq!(ada.pay(order, GOOD_CARD).await, Ok(()));
         assert_eq!(ada.release(order).await, Ok(show));
     }
-    assert_eq!(payments::refund_of_order(&cinema.db, order).await.unwrap(), Some(refund));
+    assert_eq!(refunds::of_order(&cinema.db, order).await.unwrap(), [refund]);
     assert_eq!(gateway.refunds_asked.load(Ordering::SeqCst), 1);
     assert_eq!(cinema.books(order).await, Books::refunded(2 * PRICE));
     cinema.proves().await;

@@ -16,6 +16,7 @@ mod mutants;
 mod prove;
 mod releases;
 mod rule;
+mod saga;
 mod schema;
 mod seed;
 mod shows;

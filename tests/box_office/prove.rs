@@ -93,11 +93,44 @@ const BREAKAGES: &[(&str, &str)] = &[
     ),
     (
         "P6: a captured payment without exactly one of tickets or refund",
-        "update gateway.charges set refund_reference = null, refunded_at = null; delete from refunds;",
+        "with paid as (
+             insert into payments (id, order_id, attempt, amount_minor, currency, state, started_at, settled_at,
+                                   gateway_reference, captured_minor, captured_currency)
+             select gen_random_uuid(), id, gen_random_uuid(), 1250, 'EUR', 'captured', now(), now(), 'ch_x', 1250, 'EUR'
+             from orders where state = 'sold' returning id, order_id
+         ), charged as (
+             insert into gateway.charges (idempotency_key, reference, amount_minor, currency, captured)
+             select id, 'ch_x', 1250, 'EUR', true from paid
+         )
+         insert into order_events (order_id, at, event, actor) select order_id, now(), 'payment_captured', 'visitor' from paid",
     ),
     (
-        "P6: a captured payment without exactly one of tickets or refund",
+        "P6: an order ended with a refund that there is not",
         "update orders set state = 'refund_owed' where state = 'refunded'",
+    ),
+    (
+        "P6: an order ended with a refund that there is not",
+        "update gateway.charges set refund_reference = null, refunded_at = null;
+         update refunds set refunded_at = null, gateway_reference = null",
+    ),
+    (
+        "P6: an order ended with a refund that there is not",
+        "update orders set state = 'refunded' where state = 'released'",
+    ),
+    (
+        "P6: an order's story does not tell how it ended",
+        "insert into order_events (order_id, at, event, actor) select id, now(), 'sold', 'visitor' from orders
+         where state = 'sold'",
+    ),
+    (
+        "P6: an order's story does not tell how it ended",
+        "insert into order_events (order_id, at, event, actor) select id, now(), 'payment_captured', 'gateway' from orders
+         where state = 'sold'",
+    ),
+    (
+        "P6: an order's story does not tell how it ended",
+        "update orders set state = 'released', state_at = now() where 9 = any (seat_nos);
+         update seats set status = 'available', locked_at = null, order_id = null where seat_no between 9 and 13",
     ),
     (
         "P6: a refund of another amount than was paid, or of nothing",

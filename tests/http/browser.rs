@@ -8,7 +8,7 @@ use leptos::config::LeptosOptions;
 use matinee::box_office::BoxOffice;
 use matinee::domain::ids::{OrderId, ShowId};
 use matinee::server::{Site, router};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, REFERER, SET_COOKIE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, REFERER, RETRY_AFTER, SET_COOKIE};
 use reqwest::redirect::Policy;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
@@ -38,6 +38,7 @@ pub struct Answer {
     /// Where it sends the browser, by redirect or by the header that islands follow.
     pub location: Option<String>,
     pub sets_cookie: bool,
+    pub retry_after: Option<String>,
     pub body: String,
 }
 
@@ -115,12 +116,12 @@ impl Browser {
         let request = cookie.into_iter().fold(request, |request, cookie| request.header(COOKIE, cookie));
         let response = request.send().await.unwrap();
         let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
-        let (location, set_cookie) = (header(LOCATION), header(SET_COOKIE));
+        let (location, set_cookie, retry_after) = (header(LOCATION), header(SET_COOKIE), header(RETRY_AFTER));
         if let Some(cookie) = &set_cookie {
             *self.cookie.lock().unwrap() = cookie.split(';').next().map(str::to_owned);
         }
         let sets_cookie = set_cookie.is_some();
-        Answer { status: response.status(), location, sets_cookie, body: response.text().await.unwrap() }
+        Answer { status: response.status(), location, sets_cookie, retry_after, body: response.text().await.unwrap() }
     }
 
     fn form(&self, path: &str, form: &[(&str, String)]) -> RequestBuilder {

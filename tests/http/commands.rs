@@ -178,3 +178,41 @@ async fn a_price_in_the_form_is_ignored() {
     assert_eq!(cinema.books(order).await, Books::sold_for(2 * PRICE));
     cinema.proves().await;
 }
+
+/// The same attempt while the first one is still at work: a program is told when to come again, a person gets the page
+/// that waits. Another card under the same attempt is another request.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_sent_again_while_it_is_under_way_is_409_for_programs_and_a_page_for_people() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(8).await;
+    let visitor = Browser::at(serve(&cinema.office).await);
+    let order = visitor.hold(show, &[1]).await.order();
+    let attempt = Uuid::new_v4().to_string();
+    let form = |card: &str| vec![("order", order.to_string()), ("attempt", attempt.clone()), ("card", card.to_owned())];
+    // Accepted after five seconds.
+    let slow = "4000000000000341";
+    let first = {
+        let (visitor, form) = (visitor.goes_to(visitor.site), form(slow));
+        tokio::spawn(async move { visitor.post("/api/pay", &form).await })
+    };
+    crate::support::until("the payment is under way", || async { cinema.payments(order).await.len() == 1 }).await;
+    let again = visitor.post("/api/pay", &form(slow)).await;
+    assert_eq!((again.status, again.retry_after.as_deref()), (StatusCode::CONFLICT, Some("1")));
+    assert_eq!(again.json()["error"], "payment_in_progress");
+    let page = visitor.submit("/api/pay", &format!("/orders/{order}/pay"), &form(slow)).await;
+    assert_eq!((page.status, page.location), (StatusCode::FOUND, Some(format!("/orders/{order}"))));
+    let other = visitor.post("/api/pay", &form(GOOD_CARD)).await;
+    assert_eq!((other.status, &other.json()["error"]), (StatusCode::UNPROCESSABLE_ENTITY, &"attempt_reused".into()));
+    let told = first.await.unwrap();
+    assert_eq!(
+        told.location,
+        visitor.post("/api/pay", &form(slow)).await.location,
+        "the second answer equals the first"
+    );
+    assert_eq!(cinema.books(order).await, Books::sold_for(PRICE));
+    let page = visitor.get(&format!("/orders/{order}")).await.body;
+    for words in ["What happened", "Seats held", "card ending 0341", "EUR 12.50 taken from", "Tickets issued"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    cinema.proves().await;
+}

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use crate::support::Cinema;
+use crate::support::{Cinema, GOOD_CARD, Visitor};
 
 fn matinee(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_matinee"))
@@ -85,4 +85,26 @@ async fn prove_names_each_breach_and_exits_with_an_error() {
         "{named}"
     );
     cinema.is_broken_on_purpose();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reconcile_finishes_what_a_crash_left_open() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(1).await;
+    let (office, gateway) = cinema.scripted_office();
+    let ada = Visitor::at(&office);
+    let order = ada.hold(show, &[1]).await.unwrap();
+    gateway.next_charge_loses_its_answer();
+    gateway.next_finds_are_silent(1);
+    ada.pay(order, GOOD_CARD).await.unwrap();
+    cinema.age_payments(order).await;
+    for said in ["1 payments settled, 0 refunds made.", "0 payments settled, 0 refunds made."] {
+        let url = cinema.url();
+        let output =
+            tokio::task::spawn_blocking(move || matinee(&["reconcile", "--database-url", &url])).await.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), said);
+    }
+    assert!(cinema.is_sold(order).await);
+    cinema.proves().await;
 }

@@ -34,7 +34,8 @@ impl Cinema {
 
     /// As if the order's payments had been under way for longer than any living server waits for the gateway.
     pub async fn age_payments(&self, order: OrderId) {
-        sqlx::query("update payments set started_at = started_at - interval '1 minute' where order_id = $1")
+        sqlx::query("update payments set started_at = started_at - interval '1 minute', asked_at = asked_at - interval '1 minute'
+             where order_id = $1")
             .bind(order.0)
             .execute(&self.db)
             .await

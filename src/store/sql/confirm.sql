@@ -1,25 +1,36 @@
 -- confirm
--- $1 order, $2 payment, $3 gateway's reference, $4 ticket codes. Money was taken: sell the seats, or owe a refund.
--- Nothing in between: payment, order, seats and tickets (or the refund) change together in this one statement.
-with paid as materialized (
-    select o.id, o.show_id, o.seat_nos, o.locked_at, shows.hold_window_s
-    from orders o join shows on shows.id = o.show_id
-    where o.id = $1 and o.state = 'paying' for update of o
+-- $1 payment, $2 gateway's reference, $3 amount and $4 currency that were taken, $5 ticket codes, $6 who.
+-- Money was taken: sell the seats, or owe a refund. Nothing in between: payment, order, seats, tickets (or the refund) and
+-- the story change together in this one statement. Also for a payment that was given up before: the gateway has the last
+-- word on money.
+with bought_for as materialized (
+    select o.id, o.show_id, o.seat_nos, o.locked_at, o.state, shows.hold_window_s
+    from (select order_id from payments where id = $1) payment
+    join orders o on o.id = payment.order_id join shows on shows.id = o.show_id
+    for update of o
 ), payment as materialized (
-    select p.id, p.amount_minor from paid join payments p on p.order_id = paid.id
-    where p.id = $2 and p.state = 'started' for update of p
+    select p.id, p.amount_minor = $3 and p.currency = $4 as as_asked from bought_for join payments p on p.id = $1
+    where p.state <> 'captured' for update of p
 ), locked as materialized (
     -- Still this order's (nobody took it, even if the hold has lapsed), or free for everybody by the rule.
-    select s.seat_no from payment, paid join seats s on s.show_id = paid.show_id
-    where s.seat_no = any (paid.seat_nos)
-      and ((s.order_id = paid.id and s.status = 'locked')
-           or is_available(s.status, s.locked_at, paid.hold_window_s, clock_timestamp()))
+    select s.seat_no from payment, bought_for b join seats s on s.show_id = b.show_id
+    where b.state in ('held', 'paying') and s.seat_no = any (b.seat_nos)
+      and ((s.order_id = b.id and s.status = 'locked')
+           or is_available(s.status, s.locked_at, b.hold_window_s, clock_timestamp()))
     order by s.seat_no
     for update of s
 ), verdict as materialized (
-    select paid.*, payment.id as payment_id, payment.amount_minor, clock_timestamp() as now,
-           (select count(*) from locked) = cardinality(paid.seat_nos) as whole
-    from paid, payment
+    select b.*, payment.id as payment_id, clock_timestamp() as now,
+           -- Money in a wrong amount ends an order only when no other payment may still buy its seats.
+           b.state in ('held', 'paying') and (payment.as_asked or not exists (
+               select from payments other where other.order_id = b.id and other.id <> $1 and other.state = 'started')) as ends,
+           payment.as_asked and b.state in ('held', 'paying')
+               and (select count(*) from locked) = cardinality(b.seat_nos) as whole,
+           case when not payment.as_asked then 'wrong_amount'
+                when b.state in ('held', 'paying') then 'too_late'
+                when b.state = 'released' then 'given_back'
+                else 'paid_twice' end::refund_reason as reason
+    from bought_for b, payment
 ), booked as (
     update seats s set status = 'booked', locked_at = null, order_id = verdict.id
     from verdict, locked
@@ -29,25 +40,35 @@ with paid as materialized (
     -- Some seats have gone: those that are still this order's are free by the rule, and must not point at a dead order.
     update seats s set status = 'available', locked_at = null, order_id = null
     from verdict, locked
-    where not verdict.whole and s.show_id = verdict.show_id and s.seat_no = locked.seat_no and s.order_id = verdict.id
+    where verdict.ends and not verdict.whole and s.show_id = verdict.show_id and s.seat_no = locked.seat_no
+      and s.order_id = verdict.id
 ), issued as (
     insert into tickets (code, order_id, show_id, seat_no, issued_at)
     select issue.code, verdict.id, verdict.show_id, issue.seat_no, verdict.now
-    from verdict, unnest($4::text[], verdict.seat_nos) as issue (code, seat_no)
+    from verdict, unnest($5::text[], verdict.seat_nos) as issue (code, seat_no)
     where verdict.whole
     returning seat_no
 ), captured as (
-    update payments p set state = 'captured', settled_at = verdict.now, gateway_reference = $3
+    update payments p set state = 'captured', settled_at = verdict.now, gateway_reference = $2, reason = null,
+                          captured_minor = $3, captured_currency = $4, bought = verdict.whole
     from verdict where p.id = verdict.payment_id
 ), owed as (
-    insert into refunds (payment_id, amount_minor, hold_ended_at, owed_since)
-    select payment_id, amount_minor, locked_at + hold_window_s * interval '1 second', now
+    insert into refunds (payment_id, amount_minor, currency, reason, hold_ended_at, owed_since)
+    select payment_id, $3, $4, reason, locked_at + hold_window_s * interval '1 second', now
     from verdict where not whole
 ), ended as (
+    -- An order that has ended otherwise (sold by another payment, released) stays what it is.
     update orders o
     set state = case when verdict.whole then 'sold' else 'refund_owed' end::order_state, state_at = verdict.now
-    from verdict where o.id = verdict.id
+    from verdict where verdict.ends and o.id = verdict.id
+), told as (
+    insert into order_events (order_id, at, event, actor, payment_id, why)
+    select verdict.id, verdict.now, 'payment_captured'::order_event, $6::text::actor, verdict.payment_id, null from verdict
+    union all
+    select verdict.id, verdict.now, case when verdict.whole then 'sold' else 'refund_owed' end::order_event,
+           $6::text::actor, verdict.payment_id, case when not verdict.whole then verdict.reason::text end from verdict
 )
 select (select whole from verdict) as sold,
+       (select reason::text from verdict where not whole) as refund_reason,
        all_or_none((select count(*) from booked), (select cardinality(seat_nos) from verdict)) as booked,
        all_or_none((select count(*) from issued), (select cardinality(seat_nos) from verdict)) as issued

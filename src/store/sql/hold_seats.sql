@@ -46,6 +46,8 @@ with show as materialized (
     select $4, $1, $3, allowed.nth, $2, winner.prices, allowed.currency, allowed.hold_window_s, winner.locked_at,
            winner.locked_at, 'held', winner.locked_at
     from winner, allowed
+), told as (
+    insert into order_events (order_id, at, event, actor) select $4, winner.locked_at, 'held', 'visitor' from winner
 )
 select all_or_none((select count(*) from held), cardinality($2)) as "held!",
        (select open from show) as "open?",

@@ -15,5 +15,8 @@ with released as materialized (
     returning s.seat_no
 ), ended as (
     update orders o set state = 'released', state_at = clock_timestamp() from released where o.id = released.id
+    returning o.id, o.state_at
+), told as (
+    insert into order_events (order_id, at, event, actor) select id, state_at, 'released', 'visitor' from ended
 )
 select exists (select from released) as "released!", (select count(*) from freed) as "freed!"

@@ -1,5 +1,5 @@
 -- start_payment
--- $1 order, $2 payment, $3 attempt. Records the attempt before any money moves, and renews the hold the first time.
+-- $1 order, $2 payment, $3 attempt, $4 the card's last four digits. Records the attempt before any money moves, and renews the hold the first time.
 with payable as materialized (
     select o.id, o.show_id, o.visitor_id, o.seat_nos, o.prices, o.currency, shows.hold_window_s, o.locked_at, o.renewed_at
     from orders o join shows on shows.id = o.show_id
@@ -40,10 +40,13 @@ with payable as materialized (
         window_s = case when whole.renewed_at is null then whole.hold_window_s else o.window_s end
     from whole where o.id = whole.id
 ), started as (
-    insert into payments (id, order_id, attempt, amount_minor, currency, state, started_at)
-    select $2, whole.id, $3, (select sum(price) from unnest(whole.prices) price), whole.currency, 'started', whole.now
+    insert into payments (id, order_id, attempt, card_ending, amount_minor, currency, state, started_at)
+    select $2, whole.id, $3, $4, (select sum(price) from unnest(whole.prices) price), whole.currency, 'started', whole.now
     from whole
     returning amount_minor, currency
+), told as (
+    insert into order_events (order_id, at, event, actor, payment_id)
+    select whole.id, whole.now, 'payment_started', 'visitor', $2 from whole
 )
 select (select amount_minor from started) as amount_minor,
        (select currency from started) as currency,

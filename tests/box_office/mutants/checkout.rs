@@ -21,7 +21,7 @@ async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: 
     let (ada, bert) = (cinema.visitor(), cinema.visitor());
     let order = ada.hold(show, &[1, 2]).await.unwrap();
     let payment = PaymentId(Uuid::new_v4());
-    let amount = payments::start(&cinema.db, order, payment, an_attempt()).await.unwrap().unwrap();
+    let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242").await.unwrap().unwrap();
     cinema.office.gateway.charge(payment, amount, &Card::parse(GOOD_CARD).unwrap()).await.unwrap();
     let reference: String =
         sqlx::query_scalar("select reference from gateway.charges").fetch_one(&cinema.db).await.unwrap();
@@ -32,10 +32,12 @@ async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: 
         cinema.sql("alter table tickets drop constraint tickets_one_per_seat").await;
     }
     let confirmed = sqlx::query(AssertSqlSafe(statement))
-        .bind(order.0)
         .bind(payment.0)
         .bind(reference)
+        .bind(amount.minor)
+        .bind(amount.currency.code())
         .bind(vec!["0000000000001", "0000000000002"])
+        .bind("visitor")
         .fetch_one(&cinema.db)
         .await
         .map_err(failure);
@@ -55,8 +57,8 @@ async fn a_seat_is_sold_twice_only_without_both_guards() {
     let unguarded = mutant(
         CONFIRM,
         &[(
-            "\n      and ((s.order_id = paid.id and s.status = 'locked')\n           \
-             or is_available(s.status, s.locked_at, paid.hold_window_s, clock_timestamp()))",
+            "\n      and ((s.order_id = b.id and s.status = 'locked')\n           \
+             or is_available(s.status, s.locked_at, b.hold_window_s, clock_timestamp()))",
             "",
         )],
     );
@@ -104,7 +106,8 @@ async fn a_payment_starts_after_a_wait(statement: &str) -> Findings {
     sqlx::query("select from seats for update").execute(&mut *keeper).await.unwrap();
     let (db, text) = (cinema.db.clone(), statement.to_owned());
     let starting = tokio::spawn(async move {
-        let start = sqlx::query(AssertSqlSafe(text)).bind(order.0).bind(Uuid::new_v4()).bind(Uuid::new_v4());
+        let start =
+            sqlx::query(AssertSqlSafe(text)).bind(order.0).bind(Uuid::new_v4()).bind(Uuid::new_v4()).bind("4242");
         let row = start.fetch_one(&db).await.unwrap();
         row.get::<Option<i64>, _>("amount_minor")
     });
@@ -140,7 +143,8 @@ async fn a_renewal_meets_a_hold(statement: &str, moment: Moment) -> Findings {
     clock.set(cinema.order(order).await.ends_at()).await;
     let (db, text) = (cinema.db.clone(), statement.to_owned());
     let starting = tokio::spawn(async move {
-        let start = sqlx::query(AssertSqlSafe(text)).bind(order.0).bind(Uuid::new_v4()).bind(Uuid::new_v4());
+        let start =
+            sqlx::query(AssertSqlSafe(text)).bind(order.0).bind(Uuid::new_v4()).bind(Uuid::new_v4()).bind("4242");
         start.execute(&db).await.map(|_| ()).map_err(failure)
     });
     cinema.until_waiting(1).await;

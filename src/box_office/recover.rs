@@ -1,0 +1,122 @@
+//! Recovery: whatever a crash, a silent gateway or a lost answer left open is finished by whoever looks next. No process has
+//! to do it: the order's page does, a message of the gateway does, and so does `matinee reconcile`, which a server also runs
+//! when it starts and when a gateway that was silent answers again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use super::checkout::{self, PATIENCE};
+use super::gateway::Charge;
+use super::{BoxOffice, fault};
+use crate::domain::Error;
+use crate::domain::ids::{OrderId, PaymentId};
+use crate::domain::saga::Actor;
+use crate::store::{payments, refunds};
+
+/// How many payments or refunds are taken at once.
+const HANDFUL: i64 = 20;
+
+/// How long others leave alone what somebody has taken.
+const LEASE: TimeDelta = TimeDelta::seconds(30);
+
+/// How long recovery waits before it looks again at what is still open.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Longer than any charge can still be under way in a living server.
+fn grace() -> TimeDelta {
+    TimeDelta::seconds(PATIENCE.as_secs().cast_signed() + 15)
+}
+
+/// What a reconciliation did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reconciled {
+    /// Payments whose fate is known now.
+    pub settled: usize,
+    /// Refunds that were made.
+    pub refunded: usize,
+    /// Questions and refunds that the gateway did not answer: run it again when it does.
+    pub unanswered: usize,
+}
+
+/// Finishes what is open about one order. Does nothing to an order of which nothing is, and writes nothing then.
+///
+/// # Errors
+/// When the database does.
+pub async fn resume(office: &Arc<BoxOffice>, order: OrderId) -> Result<(), Error> {
+    let payments = payments::of_order(&office.pool, order).await.map_err(fault)?;
+    if payments.iter().all(|payment| payment.is_at_rest()) {
+        return Ok(());
+    }
+    let office = Arc::clone(office);
+    // Not to be stopped halfway by somebody who closes the page.
+    let task = tokio::spawn(async move {
+        for payment in payments::take_open(&office.pool, Some(order), grace(), HANDFUL).await.map_err(fault)? {
+            checkout::ask(&office, payment.id, Actor::Recovery).await?;
+        }
+        checkout::refund_owed(&office, order, Actor::Recovery).await
+    });
+    task.await.unwrap_or_else(|panic| {
+        tracing::error!(%panic, "resuming an order panicked");
+        Ok(())
+    })
+}
+
+/// Asks the gateway about every payment that is open for longer than a living server takes, and makes every refund that is
+/// owed. Several servers may do so at once: each takes a few at a time, and others leave those alone.
+///
+/// # Errors
+/// When the database does.
+pub async fn reconcile(office: &BoxOffice) -> Result<Reconciled, Error> {
+    let mut done = Reconciled::default();
+    loop {
+        let open = payments::take_open(&office.pool, None, grace(), HANDFUL).await.map_err(fault)?;
+        let owed = refunds::take_owed(&office.pool, None, LEASE, HANDFUL).await.map_err(fault)?;
+        if open.is_empty() && owed.is_empty() {
+            return Ok(done);
+        }
+        for payment in open {
+            let answered = checkout::ask(office, payment.id, Actor::Recovery).await?;
+            *if answered { &mut done.settled } else { &mut done.unanswered } += 1;
+        }
+        for refund in owed {
+            let answered = checkout::refund(office, &refund, Actor::Recovery).await?;
+            *if answered { &mut done.refunded } else { &mut done.unanswered } += 1;
+        }
+    }
+}
+
+/// Finishes what is open when a server starts, and whatever a silent gateway leaves open while it runs. Never ends; a server
+/// runs it beside its requests. It looks only while something is open.
+pub async fn keep_recovering(office: &BoxOffice) {
+    loop {
+        match reconcile(office).await {
+            Ok(done) if done != Reconciled::default() => tracing::info!(?done, "recovered"),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "recovery could not go on"),
+        }
+        match payments::anything_open(&office.pool).await {
+            Ok(false) => office.left_open.notified().await,
+            Ok(true) => tokio::time::sleep(PAUSE).await,
+            Err(error) => {
+                tracing::warn!(%error, "recovery could not look");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Takes the gateway's own word for a payment, as its messages bring it: at any time, in any order, any number of times.
+/// Money for a payment that nobody knows is set aside as an incident.
+///
+/// # Errors
+/// When the database does.
+pub async fn learn(office: &Arc<BoxOffice>, payment: PaymentId, decision: Charge) -> Result<(), Error> {
+    let office = Arc::clone(office);
+    let task = tokio::spawn(async move { checkout::settle(&office, payment, Some(decision), Actor::Gateway).await });
+    task.await.unwrap_or_else(|panic| {
+        tracing::error!(%panic, "learning a payment's fate panicked");
+        Err(Error::Unavailable)
+    })
+}
