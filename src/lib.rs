@@ -1,6 +1,6 @@
 //! Matinee sells cinema seats: pick seats on a live map, hold them all or none, pay while a countdown runs, get tickets.
 //!
-//! The rooms, and who may enter which; an arrow is an import, and only leftwards (`tests/architecture.rs` sees to it):
+//! The rooms, and who may enter which; an arrow is an import, and only leftwards (`tests/architecture/` sees to it):
 //!
 //! ```text
 //! domain <- store <- box_office <- request <- api <- islands <- pages <- server <- main

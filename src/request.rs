@@ -112,7 +112,13 @@ pub fn retry_after(seconds: u32) {
     set_header(header::RETRY_AFTER, &seconds.to_string());
 }
 
-/// Sends the browser elsewhere.
+/// Answers a page's address with another page's: a redirect for whoever asks, also for those who take any kind of answer.
+pub fn redirect_page(path: &str) {
+    set_status(StatusCode::FOUND);
+    set_header(header::LOCATION, path);
+}
+
+/// Sends the browser elsewhere after a command; a script is told where by a header.
 pub fn redirect(path: &str) {
     leptos_axum::redirect(path, false);
 }

@@ -108,12 +108,14 @@ impl FromServerFnError for Error {
     }
 }
 
-/// Words for people first; then the parser's, for whoever wrote the client. In one line, and not long: an answer is not a
-/// mirror for other people's input.
+/// What a parser or a library says is for us, and may mirror what was sent; only the name of a field that is missing is told.
 fn short(what: &str) -> String {
-    let line = what.lines().next().unwrap_or_default();
-    let detail: String = line.chars().filter(|c| !c.is_control()).take(120).collect();
-    format!("a field is missing, or not of its kind ({detail})")
+    let missing = what.split("missing field `").nth(1).and_then(|rest| rest.split('`').next());
+    match missing.filter(|name| name.len() <= 20 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
+    {
+        Some(name) => format!("the field `{name}` is missing"),
+        None => "a field is missing, or not of its kind".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::domain::Error;
 use crate::domain::hold::Selection;
 use crate::domain::ids::{Attempt, OrderId, ShowId};
-use crate::domain::payment::Card;
+use crate::domain::payment::{Card, Email};
 use crate::domain::seat::SeatNo;
 use crate::{box_office, request};
 
@@ -49,10 +49,10 @@ pub async fn release_hold(order: Uuid) -> Result<(), Error> {
 /// # Errors
 /// Only what stopped the payment before any money could move; 409 while the same attempt, sent before, is still at work.
 #[server(endpoint = "pay")]
-pub async fn pay(order: Uuid, attempt: Uuid, card: String) -> Result<(), Error> {
-    let card = Card::parse(&card)?;
+pub async fn pay(order: Uuid, attempt: Uuid, card: String, #[server(default)] email: String) -> Result<(), Error> {
+    let (card, email) = (Card::parse(&card)?, Email::parse(&email)?);
     let visitor = request::visitor().ok_or(Error::UnknownOrder)?;
-    let progress = box_office::pay(&request::office(), visitor, OrderId(order), Attempt(attempt), card).await?;
+    let progress = box_office::pay(&request::office(), visitor, OrderId(order), Attempt(attempt), card, email).await?;
     // The order's page waits for a person; a program is told to come again.
     if progress == box_office::Progress::UnderWay && !request::wants_page() {
         request::retry_after(1);

@@ -25,7 +25,7 @@ use crate::domain::Error;
 use crate::domain::ids::{Attempt, OrderId, PaymentId, VisitorId};
 use crate::domain::money::Money;
 use crate::domain::order::{Order, Standing};
-use crate::domain::payment::{Capture, Card, PaymentState, Refund};
+use crate::domain::payment::{Capture, Card, Email, PaymentState, Refund};
 use crate::domain::saga::Actor;
 use crate::domain::ticket::TicketCode;
 use crate::store::payments::Outcome;
@@ -58,10 +58,11 @@ pub async fn pay(
     order: OrderId,
     attempt: Attempt,
     card: Card,
+    email: Option<Email>,
 ) -> Result<Progress, Error> {
     let known = owned(office, visitor, order).await?;
     let office = Arc::clone(office);
-    let task = tokio::spawn(async move { start_and_charge(&office, &known, attempt, &card).await });
+    let task = tokio::spawn(async move { start_and_charge(&office, &known, attempt, &card, email.as_ref()).await });
     task.await.unwrap_or_else(|panic| {
         let reference = Uuid::new_v4().simple().to_string();
         tracing::error!(reference, %panic, "the checkout panicked");
@@ -69,10 +70,16 @@ pub async fn pay(
     })
 }
 
-async fn start_and_charge(office: &BoxOffice, order: &Order, attempt: Attempt, card: &Card) -> Result<Progress, Error> {
+async fn start_and_charge(
+    office: &BoxOffice,
+    order: &Order,
+    attempt: Attempt,
+    card: &Card,
+    email: Option<&Email>,
+) -> Result<Progress, Error> {
     for _ in 0..ROUNDS {
         let payment = PaymentId(Uuid::new_v4());
-        match payments::start(&office.pool, order.id, payment, attempt, card.ending()).await {
+        match payments::start(&office.pool, order.id, payment, attempt, card.ending(), email.map(Email::as_str)).await {
             Ok(Some(amount)) => {
                 charge(office, payment, amount, card).await?;
                 return Ok(Progress::Told);

@@ -7,6 +7,7 @@ pub mod demo;
 pub mod fault;
 pub mod gateway;
 pub mod hold;
+pub mod mails;
 pub mod prove;
 pub mod recover;
 pub mod release;

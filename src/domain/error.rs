@@ -7,7 +7,7 @@ use super::seat::SeatNo;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Some of the wanted seats are sold or held by somebody. Nothing was held.
-    #[error("{}", taken_words(.seats.len()))]
+    #[error("{}", taken_words(.seats.len(), .kept.is_empty()))]
     SeatTaken {
         /// The taken ones.
         seats: Vec<SeatNo>,
@@ -71,6 +71,9 @@ pub enum Error {
     /// The card number cannot be one.
     #[error("That is not a card number: use 12 to 19 digits, with or without spaces.")]
     NotACard,
+    /// The mail address cannot be one.
+    #[error("That is not a mail address. Leave it empty if you want no mail.")]
+    NotAnAddress,
     /// A field is missing or not of its kind.
     #[error("The request cannot be understood: {what}.")]
     BadInput {
@@ -96,7 +99,7 @@ pub const NO_SEATS: &str = "Pick at least one seat, then hold it.";
 
 /// Said by the browser itself, which is the only one to know.
 pub const UNREACHABLE: &str =
-    "The cinema could not be reached. Check your connection and try again; nothing was changed.";
+    "The cinema did not answer. Check your connection and try again: nothing is held or charged twice.";
 
 fn yours_words(yours: usize) -> &'static str {
     match yours {
@@ -105,10 +108,12 @@ fn yours_words(yours: usize) -> &'static str {
     }
 }
 
-fn taken_words(taken: usize) -> &'static str {
-    match taken {
-        1 => "One of these seats was taken a moment ago, so none was held. The others are still picked.",
-        _ => "Some of these seats were taken a moment ago, so none was held. The others are still picked.",
+fn taken_words(taken: usize, all: bool) -> &'static str {
+    match (taken, all) {
+        (1, true) => "This seat was taken a moment ago, so it was not held.",
+        (_, true) => "These seats were taken a moment ago, so none was held.",
+        (1, false) => "One of these seats was taken a moment ago, so none was held. The others are still picked.",
+        (_, false) => "Some of these seats were taken a moment ago, so none was held. The others are still picked.",
     }
 }
 
@@ -123,7 +128,7 @@ fn too_many_words(asked: u16, holding: u16) -> String {
 
 impl Error {
     /// The errors that carry nothing.
-    pub const PLAIN: [Self; 12] = [
+    pub const PLAIN: [Self; 13] = [
         Self::NoSeats,
         Self::UnknownShow,
         Self::SalesClosed,
@@ -134,6 +139,7 @@ impl Error {
         Self::AlreadySold,
         Self::AttemptReused,
         Self::NotACard,
+        Self::NotAnAddress,
         Self::Unreachable,
         Self::Unavailable,
     ];
@@ -164,6 +170,7 @@ impl Error {
             Self::AlreadySold => "already_sold",
             Self::AttemptReused => "attempt_reused",
             Self::NotACard => "not_a_card",
+            Self::NotAnAddress => "not_an_address",
             Self::BadInput { .. } => "bad_input",
             Self::Unreachable => "unreachable",
             Self::Unavailable => "unavailable",
@@ -181,7 +188,7 @@ impl Error {
             | Self::AlreadyReleased => 409,
             Self::PaymentInProgress | Self::AlreadySold => 409,
             Self::NoSeats | Self::TooManySeats { .. } | Self::UnknownSeat { .. } => 422,
-            Self::AttemptReused | Self::NotACard | Self::BadInput { .. } => 422,
+            Self::AttemptReused | Self::NotACard | Self::NotAnAddress | Self::BadInput { .. } => 422,
             Self::UnknownShow | Self::UnknownOrder => 404,
             Self::Unreachable | Self::Unavailable => 503,
             Self::Internal { .. } => 500,

@@ -41,6 +41,36 @@ impl fmt::Debug for Card {
     }
 }
 
+/// Where a visitor wants the tickets sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Email(String);
+
+impl Email {
+    /// Something before an `@` and a name with a dot, or a machine's, behind it: enough to tell a typing error from an
+    /// address. `None` when nothing was typed. Whether it exists only the mail server knows.
+    ///
+    /// # Errors
+    /// [`Error::NotAnAddress`] for anything else.
+    pub fn parse(text: &str) -> Result<Option<Self>, Error> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let plain = text.len() <= 254 && text.chars().all(|c| !c.is_whitespace() && !c.is_control());
+        let parts =
+            text.rsplit_once('@').filter(|(name, host)| !name.is_empty() && !host.is_empty() && !name.contains('@'));
+        match parts.filter(|(_, host)| plain && !host.starts_with('.') && !host.ends_with('.')) {
+            Some(_) => Ok(Some(Self(text.to_owned()))),
+            None => Err(Error::NotAnAddress),
+        }
+    }
+
+    /// As typed.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// What became of a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaymentState {
@@ -174,6 +204,19 @@ mod tests {
             "４２４２４２４２４２４２",
         ] {
             assert_eq!(Card::parse(text), Err(Error::NotACard), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_something_at_somewhere_or_nothing_at_all() {
+        for text in ["ada@example.org", " ada@localhost ", "ä.b+c@kino.example"] {
+            assert_eq!(Email::parse(text).unwrap().unwrap().as_str(), text.trim());
+        }
+        assert_eq!(Email::parse("  "), Ok(None));
+        for text in
+            ["ada", "@example.org", "ada@", "a b@example.org", "a@b@c", "ada@.org", "ada@example.", "a\r\nBcc: b@c"]
+        {
+            assert_eq!(Email::parse(text), Err(Error::NotAnAddress), "{text:?}");
         }
     }
 

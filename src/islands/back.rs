@@ -5,6 +5,10 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{PageTransitionEvent, UrlSearchParams};
 
 use super::browser::{get_json, go, on, post, tab, text, was_returned_to};
+use super::notice;
+
+/// The tab's note that the page it is about to load should say what happened.
+const GAVE_BACK: &str = "matinee.gave-back";
 
 fn key(show: &str) -> String {
     format!("matinee.order.{show}")
@@ -32,6 +36,13 @@ pub fn release_if_returned(show: String) {
     if was_returned_to() {
         let show = show.clone();
         spawn_local(async move { release(&show).await });
+    } else if let Some(tab) = tab() {
+        // A fresh visit has said what is held: to come back to it later is no coming back from paying.
+        let _ = tab.remove_item(&key(&show));
+        if tab.get_item(GAVE_BACK).ok().flatten().is_some() {
+            let _ = tab.remove_item(GAVE_BACK);
+            notice::tell("You came back to the seat map, so the seats you held were given back. Nothing was charged.");
+        }
     }
     on(&window(), "pageshow", move |event: PageTransitionEvent| {
         if event.persisted() {
@@ -58,6 +69,7 @@ async fn release(show: &str) {
         form.append("order", &order);
         let Ok(page) = post("/api/release_hold", &form).await else { return };
         let _ = tab.remove_item(&key(show));
+        let _ = tab.set_item(GAVE_BACK, "");
         go(&page);
     } else {
         let _ = tab.remove_item(&key(show));

@@ -96,6 +96,12 @@ pub fn go(path: &str) {
     };
 }
 
+/// Loads the seat map anew, as it is now, with these seats picked if they can be had.
+pub fn reopen<'a>(show: &str, picked: impl Iterator<Item = &'a SeatNo>) {
+    let picked = picked.map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let _ = window().location().replace(&format!("/shows/{show}?pick={picked}"));
+}
+
 /// Asks the server for JSON; `None` when it cannot be reached or says no.
 pub async fn get_json(path: &str) -> Option<JsValue> {
     let response: Response = JsFuture::from(window().fetch_with_str(path)).await.ok()?.dyn_into().ok()?;
@@ -135,10 +141,7 @@ pub async fn post(path: &str, form: &UrlSearchParams) -> Result<String, Refusal>
     // What is not ours (the page of a proxy in between) says that the cinema was not reached.
     let json = json(&response).await.ok_or_else(unreachable)?;
     let message = text(&json, "message").ok_or_else(unreachable)?;
-    let seats = Reflect::get(&json, &"seats".into()).unwrap_or_default();
-    let seats = if seats.is_object() { Array::from(&seats) } else { Array::new() };
-    let seats = seats.iter().filter_map(|no| no.as_f64()).map(|no| SeatNo(no as i16)).collect();
-    Err(Refusal { error: text(&json, "error").unwrap_or_default(), seats, message })
+    Err(Refusal { error: text(&json, "error").unwrap_or_default(), seats: seats(&json), message })
 }
 
 /// A number of a JSON object.
@@ -149,6 +152,17 @@ pub fn number(object: &JsValue, key: &str) -> Option<f64> {
 /// A text of a JSON object.
 pub fn text(object: &JsValue, key: &str) -> Option<String> {
     Reflect::get(object, &key.into()).ok()?.as_string()
+}
+
+/// A list of a JSON object; empty when there is none.
+pub fn array(object: &JsValue, key: &str) -> Array {
+    let list = Reflect::get(object, &key.into()).unwrap_or_default();
+    if list.is_object() { Array::from(&list) } else { Array::new() }
+}
+
+/// The seat numbers that a JSON object names.
+pub fn seats(object: &JsValue) -> Vec<SeatNo> {
+    array(object, "seats").iter().filter_map(|no| no.as_f64()).map(|no| SeatNo(no as i16)).collect()
 }
 
 /// A time of a JSON object, in milliseconds since 1970.

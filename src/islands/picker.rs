@@ -3,12 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use leptos::prelude::window;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Event, HtmlButtonElement, HtmlElement, HtmlInputElement};
 
-use super::browser::{Refusal, fields, find, go, on, post, set_attribute};
+use super::browser::{Refusal, fields, find, go, on, post, reopen, set_attribute};
 use super::grid::Grid;
 use super::{back, keyboard, notice, refresh, zoom};
 use crate::domain::error::NO_SEATS;
@@ -144,10 +143,10 @@ async fn refuse(grid: &Shared, wanted: &[SeatNo], refusal: &Refusal) {
         }
         // What this page shows was overtaken by another tab, or by the clock: the page as it is now says what is held
         // already, or that sales are over. What can still be had stays picked.
-        "already_yours" | "sales_closed" => {
-            let kept = wanted.iter().filter(|no| !refusal.seats.contains(no)).map(ToString::to_string);
-            let pick = kept.collect::<Vec<_>>().join(",");
-            let _ = window().location().replace(&format!("/shows/{}?pick={pick}", grid.borrow().facts.show));
+        // And so when a hold whose answer was lost went through after all, and then other seats were picked.
+        "already_yours" | "sales_closed" | "attempt_reused" => {
+            let show = grid.borrow().facts.show.clone();
+            reopen(&show, wanted.iter().filter(|no| !refusal.seats.contains(no)));
             return;
         }
         _ => notice::tell(&refusal.message),

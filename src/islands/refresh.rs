@@ -3,13 +3,12 @@
 use std::rc::Rc;
 use std::str::FromStr;
 
-use js_sys::{Array, Reflect};
 use leptos::prelude::{document, window};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Event;
 
-use super::browser::{after, find, get_json, is_visible, number, on, text, time_ms};
+use super::browser::{after, array, find, get_json, is_visible, number, on, reopen, seats, text, time_ms};
 use super::grid::{Grid, instant};
 use super::notice;
 use super::picker::{Shared, set_text, show_picks};
@@ -39,7 +38,8 @@ fn watch_lapses(grid: Shared) {
     // At the next end of a hold, and every second at least, because the server may say something new meanwhile.
     let wait = grid.borrow().next_lapse_ms().unwrap_or(1_000.0).clamp(1.0, 1_000.0);
     after(wait, move || {
-        redraw(&mut grid.borrow_mut());
+        // Time alone only frees seats.
+        grid.borrow_mut().redraw();
         watch_lapses(grid);
     });
 }
@@ -56,12 +56,34 @@ fn ask_again(grid: Shared) {
 }
 
 /// Asks the server and redraws.
-pub async fn now(grid: &Shared) {
-    let path = format!("/shows/{}/seats", grid.borrow().facts.show);
-    if let Some(json) = get_json(&path).await {
-        let mut grid = grid.borrow_mut();
+pub async fn now(shared: &Shared) {
+    let path = format!("/shows/{}/seats", shared.borrow().facts.show);
+    let Some(json) = get_json(&path).await else { return };
+    let (wanted, lost, show) = {
+        let mut grid = shared.borrow_mut();
         take_in(&mut grid, &json);
-        redraw(&mut grid);
+        let wanted = grid.picked_numbers();
+        (wanted, grid.redraw(), grid.facts.show.clone())
+    };
+    if !lost.is_empty() {
+        tell(shared, &show, &wanted, &lost).await;
+    }
+}
+
+/// Some picks went while one looked. To others, or to oneself: by another tab, or by a hold whose answer never came. What
+/// is one's own is never called taken; the page as it is now says that it is held, and how to go on.
+async fn tell(shared: &Shared, show: &str, wanted: &[SeatNo], lost: &[SeatNo]) {
+    let mine = get_json(&format!("/shows/{show}/mine")).await.map(|json| seats(&json)).unwrap_or_default();
+    if lost.iter().any(|no| mine.contains(no)) {
+        reopen(show, wanted.iter().filter(|no| !lost.contains(no)));
+        return;
+    }
+    let grid = shared.borrow();
+    show_picks(&grid);
+    notice::tell_taken(&grid, wanted, lost, false);
+    // The notice may be out of sight, above a big hall: the bar with the picks is not.
+    if let Some(line) = find(".limit") {
+        set_text(&line, &taken_words(&grid.names(lost), lost.len(), false, ""));
     }
 }
 
@@ -69,26 +91,12 @@ fn take_in(grid: &mut Grid, json: &JsValue) {
     if let Some(server_ms) = time_ms(json, "now") {
         grid.set_clock(server_ms);
     }
-    let seats = Reflect::get(json, &"seats".into()).map(|seats| Array::from(&seats)).unwrap_or_default();
-    for seat in seats.iter() {
+    for seat in array(json, "seats").iter() {
         let no = number(&seat, "no").map(|no| SeatNo(no as i16));
         let status = text(&seat, "status").and_then(|status| Status::from_str(&status).ok());
         let locked_at = time_ms(&seat, "locked_at").and_then(instant);
         if let Some((known, status)) = no.and_then(|no| grid.seat_mut(no)).zip(status) {
             known.set(status, locked_at);
-        }
-    }
-}
-
-fn redraw(grid: &mut Grid) {
-    let before = grid.picked_numbers();
-    let lost = grid.redraw();
-    if !lost.is_empty() {
-        show_picks(grid);
-        notice::tell_taken(grid, &before, &lost, false);
-        // The notice may be out of sight, above a big hall: the bar with the picks is not.
-        if let Some(line) = find(".limit") {
-            set_text(&line, &taken_words(&grid.names(&lost), lost.len(), false, ""));
         }
     }
 }

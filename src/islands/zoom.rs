@@ -7,7 +7,7 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
 
-use super::browser::{all, find, on, set_attribute};
+use super::browser::{all, find, on, set_attribute, set_hidden};
 use super::picker::Shared;
 
 /// The sizes, in hundredths of the one that fits the seats to the page. Whole numbers: writing fractions as text would
@@ -25,6 +25,11 @@ pub fn start(grid: &Shared) {
     set_attribute(&tools, "data-on", Some(""));
     if viewport.scroll_left() == 0 {
         viewport.set_scroll_left((viewport.scroll_width() - viewport.client_width()) / 2);
+    }
+
+    // What lies to the sides may end exactly between two seats, and then nothing else tells that there is more.
+    if let Some(more) = find(".more") {
+        set_hidden(&more, viewport.scroll_width() <= viewport.client_width());
     }
 
     let zoom = Rc::new(Cell::new(MIDDLE));

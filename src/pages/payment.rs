@@ -28,7 +28,7 @@ pub fn Payment() -> impl IntoView {
             Ok(Some((known, last))) => match known.order.standing(known.now) {
                 Standing::Held { ends_at } => payment(&office.cinema, &known, ends_at, last.as_ref()).into_any(),
                 _ => {
-                    request::redirect(&format!("/orders/{order}"));
+                    request::redirect_page(&format!("/orders/{order}"));
                     ().into_any()
                 }
             },
@@ -137,6 +137,8 @@ fn form(known: &Known) -> impl IntoView + use<> {
                 <datalist id="test-cards">
                     {TEST_CARDS.iter().map(|card| view! { <option value=card.number>{card.does}</option> }).collect_view()}
                 </datalist>
+                <label for="email">"Mail the tickets to "<span class="soft">"(if you like)"</span></label>
+                <input id="email" name="email" type="email" autocomplete="email" maxlength="254"/>
                 <button class="primary" data-testid="pay">"Pay "{known.order.total.to_string()}</button>
             </form>
             <form class="actions release-form" method="post" action="/api/release_hold">

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use leptos::prelude::*;
 
-use super::parts::{poster, title};
+use super::parts::{notice, poster, title};
 use super::problem::failed;
 use crate::domain::cinema::Cinema;
 use crate::domain::show::Film;
@@ -47,15 +47,35 @@ fn programme(cinema: &Cinema, day: &Day) -> impl IntoView + use<> {
             </section>
         }
     });
+    // A refused form of a browser that does not say where it came from ends here.
+    let refused = ["/api/hold_seats", "/api/release_hold", "/api/pay"]
+        .into_iter()
+        .find_map(request::form_error)
+        .map(|error| notice("bad", "problem-notice", error.to_string()));
+    let next = day.days.iter().find(|date| **date > day.date).copied();
+    let over = (!day.listings.is_empty() && day.listings.iter().all(|show| show.sales_close_at <= day.now))
+        .then(|| next.map(over));
     view! {
         {title("What’s on", cinema)}
         <main id="main">
+            {refused}
             <h1>{heading}</h1>
             <p class="soft">"Times in "{cinema.zone.name()}" ("{zone.clone()}")"</p>
             <nav class="days" aria-label="Days">{days.collect_view()}</nav>
+            {over}
             {films.collect_view()}
             {none}
         </main>
+    }
+}
+
+/// Late in the evening everything of the day is closed.
+fn over(next: NaiveDate) -> impl IntoView {
+    view! {
+        <section class="notice" data-o="held" data-testid="over-notice">
+            <div><p>"Sales for this day are over."</p></div>
+            <div class="actions"><a class="button primary" href=format!("/?day={next}")>{next.format("%A %-d %B").to_string()}</a></div>
+        </section>
     }
 }
 

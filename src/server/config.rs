@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use leptos::config::LeptosOptions;
 
+use crate::box_office::mails::Mailer;
+
 /// Where `make build` puts the pages' assets, seen from the folder of the source.
 const BUILT_SITE: &str = "target/site";
 /// Beside the assets: which hash is part of which asset's name.
@@ -73,6 +75,19 @@ pub struct Options {
     #[arg(long, env = "MATINEE_SECURE_COOKIE", global = true)]
     pub secure_cookie: bool,
 
+    /// Where mails to visitors go: smtp://name:password@host:587 (or smtps://), or a folder to put them in as files.
+    /// Absent: the folder `mails` in the data folder, or no mails at all when a database URL is given.
+    #[arg(long, env = "MATINEE_MAIL", value_name = "URL|FOLDER", hide_env_values = true, global = true)]
+    mail: Option<String>,
+
+    /// The address that mails are from.
+    #[arg(long, env = "MATINEE_MAIL_FROM", value_name = "ADDRESS", default_value = "tickets@localhost", global = true)]
+    mail_from: String,
+
+    /// Where visitors find the site, for links in mails. Absent: http:// and the address that is listened on.
+    #[arg(long, env = "MATINEE_SITE_URL", value_name = "URL", global = true)]
+    site_url: Option<String>,
+
     /// Folder of the built assets. Absent: target/site, or else the folder `site` beside the program.
     #[arg(long, env = "MATINEE_SITE", value_name = "FOLDER", global = true)]
     site: Option<PathBuf>,
@@ -92,6 +107,19 @@ impl Options {
     /// The database to use, or `None` for the private one. An empty value counts as none: `DATABASE_URL= matinee` works.
     pub fn database_url(&self) -> Option<&str> {
         self.database_url.as_deref().map(str::trim).filter(|url| !url.is_empty())
+    }
+
+    /// Who sends the mails; `None` when nobody shall.
+    ///
+    /// # Errors
+    /// What is wrong with the flags, in one line.
+    pub fn mailer(&self, address: SocketAddr) -> Result<Option<Mailer>, String> {
+        let private =
+            || self.database_url().is_none().then(|| self.data_dir.join("mails").to_string_lossy().into_owned());
+        let chosen = self.mail.clone().filter(|mail| !mail.trim().is_empty());
+        let Some(post) = chosen.or_else(private) else { return Ok(None) };
+        let site = self.site_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        Mailer::new(&post, &self.mail_from, &site).map(Some)
     }
 
     /// The folder of the built assets, as an absolute path.

@@ -70,7 +70,8 @@ pub fn router(office: Arc<BoxOffice>, site: &Site) -> Router {
     let visited = Router::new()
         .leptos_routes_with_context(&site.leptos, pages, context.clone(), document.clone())
         .fallback(render_app_async_with_context(context, document))
-        .with_state(site.leptos.clone());
+        .with_state(site.leptos.clone())
+        .merge(Router::new().route("/shows/{show}/mine", get(seats::mine)).with_state(Arc::clone(&office)));
 
     let data = Router::new()
         .route("/shows/{show}/seats", get(seats::seats))

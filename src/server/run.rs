@@ -48,7 +48,7 @@ pub enum Failure {
     #[error("this database has no cinema yet: run `matinee seed` to load the demo cinema.")]
     NoCinema,
     /// Promises were broken.
-    #[error("{0} breaches found")]
+    #[error("{}", breaches_words(*.0))]
     Breaches(usize),
     /// The gateway is silent.
     #[error("the card processor did not answer {0} times: run this again when it does.")]
@@ -56,9 +56,16 @@ pub enum Failure {
     /// The database went away, or a fault of ours.
     #[error("{0}")]
     Stopped(crate::domain::Error),
+    /// The flags about mails.
+    #[error("mails cannot be sent like this: {0}. Check --mail and --mail-from.")]
+    Mail(String),
     /// Anything of the system.
     #[error("{0}")]
     System(#[from] std::io::Error),
+}
+
+fn breaches_words(breaches: usize) -> String {
+    format!("{breaches} {} found", if breaches == 1 { "breach" } else { "breaches" })
 }
 
 /// Does what the command line says and returns when it is done.
@@ -185,6 +192,14 @@ async fn serve(listener: TcpListener, database: PgPool, options: &Options, priva
     let site = Site { leptos: options.leptos(), cookie_key, secure_cookie: options.secure_cookie };
     let app = router(Arc::clone(&office), &site);
     let address = listener.local_addr()?;
+    let mailer = options.mailer(address).map_err(Failure::Mail)?;
+    let assets = options.site().join("pkg");
+    if !assets.is_dir() {
+        tracing::warn!(
+            "there are no assets in {}: pages will have no styles and no live map. Run `make site`, or name the folder with --site.",
+            assets.display()
+        );
+    }
     println!("Matinee is open: http://{address}");
     tracing::info!(%address, "serving");
     // The signal is awaited twice: once to stop taking requests, once to bound what those under way may take.
@@ -194,6 +209,12 @@ async fn serve(listener: TcpListener, database: PgPool, options: &Options, priva
         () = async { stop_signal().await; tokio::time::sleep(GRACE).await } => tracing::warn!("requests were cut off after {GRACE:?}"),
         // Beside the requests, as long as there are any.
         () = box_office::recover::keep_recovering(&office) => {}
+        () = async {
+            match &mailer {
+                Some(mailer) => box_office::mails::keep_delivering(&office, mailer).await,
+                None => std::future::pending().await,
+            }
+        } => {}
     }
     tracing::info!("closed");
     Ok(())

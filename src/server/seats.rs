@@ -10,14 +10,15 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use server_fn::error::FromServerFnError;
+use tower_sessions::Session;
 
 use crate::box_office::{BoxOffice, fault};
 use crate::domain::Error;
-use crate::domain::ids::{OrderId, ShowId};
+use crate::domain::ids::{OrderId, ShowId, VisitorId};
 use crate::domain::order::Standing;
 use crate::domain::seat::{HoldWindow, SeatNo, Status};
 use crate::domain::show::SeatMap;
-use crate::store::{maps, orders};
+use crate::store::{maps, orders, visitors};
 
 #[derive(Serialize)]
 struct MapJson<'a> {
@@ -93,6 +94,23 @@ fn json(map: &SeatMap, version: u64) -> MapJson<'_> {
         locked_at: seat.locked_at,
     });
     MapJson { show: show.id, now: map.now, hold_window_s: show.hold_window, version, seats: seats.collect() }
+}
+
+/// `GET /shows/{show}/mine`: the numbers of the seats that this visitor holds. Asked by a page whose picks were taken: by
+/// another of the visitor's own tabs, perhaps, or by a hold whose answer was lost. The map itself is everybody's.
+pub async fn mine(State(office): State<Arc<BoxOffice>>, session: Session, Path(show): Path<String>) -> Response {
+    let Ok(show) = show.parse() else { return refused(&Error::UnknownShow) };
+    let held = match session.id() {
+        Some(id) => orders::holding(&office.pool, show, VisitorId(visitors::uuid(id))).await,
+        None => Ok(Vec::new()),
+    };
+    match held {
+        Ok(held) => {
+            let seats: Vec<SeatNo> = held.iter().flat_map(|order| order.seats.seats().iter().copied()).collect();
+            ([(header::CACHE_CONTROL, "no-store")], Json(serde_json::json!({ "seats": seats }))).into_response()
+        }
+        Err(error) => refused(&fault(error)),
+    }
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! The order's story, read; and the outbox, from which consumers are served in order.
+//! The order's story, read.
 
 use chrono::{DateTime, Utc};
 use sqlx::postgres::PgPool;
@@ -9,13 +9,13 @@ use super::{StoreError, StoreResult};
 use crate::domain::ids::{OrderId, PaymentId};
 use crate::domain::saga::{Actor, Happening, OrderEvent};
 
-struct EventRow {
-    order_id: Uuid,
-    at: DateTime<Utc>,
-    event: String,
-    actor: String,
-    payment_id: Option<Uuid>,
-    why: Option<String>,
+pub(super) struct EventRow {
+    pub order_id: Uuid,
+    pub at: DateTime<Utc>,
+    pub event: String,
+    pub actor: String,
+    pub payment_id: Option<Uuid>,
+    pub why: Option<String>,
 }
 
 impl TryFrom<EventRow> for OrderEvent {

@@ -66,8 +66,9 @@ pub async fn start(
     payment: PaymentId,
     attempt: Attempt,
     card_ending: &str,
+    email: Option<&str>,
 ) -> StoreResult<Option<Money>> {
-    let row = sqlx::query_file!("src/store/sql/start_payment.sql", order.0, payment.0, attempt.0, card_ending)
+    let row = sqlx::query_file!("src/store/sql/start_payment.sql", order.0, payment.0, attempt.0, card_ending, email)
         .fetch_one(pool)
         .await?;
     match (row.amount_minor, row.currency) {

@@ -139,7 +139,7 @@ async fn confirmations_that_meet_make_one_set_of_tickets() {
     for seat in 1..=ROUNDS {
         let order = cinema.visitor().hold(show, &[seat]).await.unwrap();
         let payment = PaymentId(Uuid::new_v4());
-        let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242").await.unwrap().unwrap();
+        let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
         let card = Card::parse(GOOD_CARD).unwrap();
         cinema.office.gateway.charge(payment, amount, &card).await.unwrap();
         cinema.age_payments(order).await;

@@ -12,6 +12,7 @@ mod holds;
 mod late;
 mod limit;
 mod lost;
+mod mails;
 mod mutants;
 mod prove;
 mod releases;

@@ -16,6 +16,13 @@ async fn the_payment_page_of_a_lapsed_order_redirects_to_its_story() {
     cinema.expire(order).await;
     let page = visitor.get(&format!("/orders/{order}/pay")).await;
     assert_eq!((page.status, page.location), (StatusCode::FOUND, Some(format!("/orders/{order}"))));
+    // Also for whoever takes any kind of answer.
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let any = client.get(format!("http://{}/orders/{order}/pay", visitor.site)).send().await.unwrap();
+    assert_eq!(
+        (any.status(), any.headers()["location"].to_str().unwrap()),
+        (StatusCode::FOUND, &*format!("/orders/{order}"))
+    );
     let story = visitor.get(&format!("/orders/{order}")).await;
     assert!(story.body.contains("data-testid=\"lapsed-notice\""));
     cinema.proves().await;
@@ -90,6 +97,25 @@ async fn an_unchanged_map_is_answered_by_its_tag_alone() {
     visitor.hold(show, &[1]).await;
     let changed = client.get(&url).header("if-none-match", tag).send().await.unwrap();
     assert_eq!(changed.status(), StatusCode::OK);
+    cinema.proves().await;
+}
+
+/// The map is everybody's; what is one's own is asked for with one's cookie.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_mine_is_told_to_me_alone() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(8).await;
+    let site = serve(&cinema.office).await;
+    let (ada, bert) = (Browser::at(site), Browser::at(site));
+    let order = ada.hold(show, &[2, 3]).await.order();
+    bert.hold(show, &[5]).await;
+    let path = format!("/shows/{show}/mine");
+    assert_eq!(ada.get(&path).await.json(), serde_json::json!({"seats": [2, 3]}));
+    assert_eq!(bert.get(&path).await.json(), serde_json::json!({"seats": [5]}));
+    assert_eq!(Browser::at(site).get(&path).await.json(), serde_json::json!({"seats": []}));
+    assert_eq!(ada.get("/shows/nonsense/mine").await.status, StatusCode::NOT_FOUND);
+    cinema.expire(order).await;
+    assert_eq!(ada.get(&path).await.json(), serde_json::json!({"seats": []}));
     cinema.proves().await;
 }
 

@@ -58,7 +58,7 @@ impl Visitor {
 
     /// Sends the payment form of this attempt.
     pub async fn pay_as(&self, attempt: Attempt, order: OrderId, card: &str) -> Result<(), Error> {
-        box_office::pay(&self.office, self.id, order, attempt, Card::parse(card)?).await.map(|_| ())
+        box_office::pay(&self.office, self.id, order, attempt, Card::parse(card)?, None).await.map(|_| ())
     }
 }
 

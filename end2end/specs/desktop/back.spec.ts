@@ -11,6 +11,7 @@ test('Back after holding ten seats gives them back, and they can be picked again
 
   await page.goBack()
   for (const no of TEN) await expect(seatMap.seat(no)).toHaveAccessibleName(/, available$/)
+  await expect(seatMap.takenWords()).toHaveText(/^You came back to the seat map, so the seats you held were given back/)
   expect(await cinema.taken(show)).toEqual({})
   await seatMap.live()
   await seatMap.pick(...TEN)
@@ -63,11 +64,12 @@ test('a seat map brought back from the back/forward cache gives the seats back t
   const show = await cinema.show()
   await seatMap.openLive(show)
   await seatMap.pick(1)
-  await seatMap.hold()
+  const held = await seatMap.hold()
   await seatMap.openLive(show)
   await expect(seatMap.heldNotice()).toBeVisible()
 
-  // Chromium keeps no page that says no-store; other browsers do, and then this is all that happens.
+  // Chromium keeps no page that says no-store; other browsers do: this page as it was, and the note of the payment page.
+  await page.evaluate(([show, order]) => sessionStorage.setItem(`matinee.order.${show}`, order), [show.id, held])
   await page.evaluate(() => window.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
   await expect(seatMap.seat(1)).toHaveAccessibleName(/, available$/)
   expect(await cinema.taken(show)).toEqual({})
@@ -113,4 +115,19 @@ test('after paying, Back and Forward show the tickets and offer no second paymen
 
   expect(await cinema.tickets(held)).toEqual([1])
   expect(await cinema.charges(held)).toHaveLength(1)
+})
+
+test('coming back to the map later, after a fresh visit that said what is held, gives nothing back', async ({ cinema, seatMap, page }) => {
+  const show = await cinema.show()
+  await seatMap.openLive(show)
+  await seatMap.pick(1)
+  await seatMap.hold()
+  await seatMap.openLive(show)
+  await expect(seatMap.heldNotice()).toContainText('You hold A1')
+  await page.getByRole('link', { name: 'What’s on' }).click()
+  await page.goBack()
+  await seatMap.live()
+  await expect(seatMap.heldNotice()).toContainText('You hold A1')
+  await expect(seatMap.seat(1)).toHaveAccessibleName(/, held by you/)
+  expect(await cinema.taken(show)).toEqual({ 1: 'locked' })
 })

@@ -94,3 +94,13 @@ test('a phone on its side shows seats on the first screen', async ({ cinema, sea
   expect(seat!.y + seat!.height).toBeLessThanOrEqual(bar!.y)
   await expectNoSidewaysScroll(page)
 })
+
+test('a hall that goes on to the sides says so, and seats stay fit for a finger at every zoom', async ({ cinema, seatMap, page }) => {
+  await seatMap.openLive(await cinema.show({ plan: WIDE }))
+  await expect(page.getByText('The hall goes on to both sides')).toBeVisible()
+  for (let press = 0; press < 4; press += 1) await page.getByRole('button', { name: 'Zoom out' }).click()
+  const size = await seatMap.seat(10).boundingBox()
+  expect(Math.min(size!.width, size!.height)).toBeGreaterThanOrEqual(44)
+  await seatMap.openLive(await cinema.show({ plan: 'zone s Standard\nrow A | sss' }))
+  await expect(page.getByText('The hall goes on to both sides')).toBeHidden()
+})

@@ -1,5 +1,6 @@
 -- start_payment
--- $1 order, $2 payment, $3 attempt, $4 the card's last four digits. Records the attempt before any money moves, and renews the hold the first time.
+-- $1 order, $2 payment, $3 attempt, $4 the card's last four digits, $5 where to mail the tickets
+-- (null: as before). Records the attempt before any money moves, and renews the hold the first time.
 with payable as materialized (
     select o.id, o.show_id, o.visitor_id, o.seat_nos, o.prices, o.currency, shows.hold_window_s, o.locked_at, o.renewed_at
     from orders o join shows on shows.id = o.show_id
@@ -37,6 +38,7 @@ with payable as materialized (
                    then (select max(nth) + 1 from orders
                          where visitor_id = whole.visitor_id and show_id = whole.show_id)
                    else o.nth end,
+        email = coalesce($5, o.email),
         window_s = case when whole.renewed_at is null then whole.hold_window_s else o.window_s end
     from whole where o.id = whole.id
 ), started as (

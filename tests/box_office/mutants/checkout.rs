@@ -21,7 +21,7 @@ async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: 
     let (ada, bert) = (cinema.visitor(), cinema.visitor());
     let order = ada.hold(show, &[1, 2]).await.unwrap();
     let payment = PaymentId(Uuid::new_v4());
-    let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242").await.unwrap().unwrap();
+    let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
     cinema.office.gateway.charge(payment, amount, &Card::parse(GOOD_CARD).unwrap()).await.unwrap();
     let reference: String =
         sqlx::query_scalar("select reference from gateway.charges").fetch_one(&cinema.db).await.unwrap();
@@ -106,8 +106,12 @@ async fn a_payment_starts_after_a_wait(statement: &str) -> Findings {
     sqlx::query("select from seats for update").execute(&mut *keeper).await.unwrap();
     let (db, text) = (cinema.db.clone(), statement.to_owned());
     let starting = tokio::spawn(async move {
-        let start =
-            sqlx::query(AssertSqlSafe(text)).bind(order.0).bind(Uuid::new_v4()).bind(Uuid::new_v4()).bind("4242");
+        let start = sqlx::query(AssertSqlSafe(text))
+            .bind(order.0)
+            .bind(Uuid::new_v4())
+            .bind(Uuid::new_v4())
+            .bind("4242")
+            .bind(None::<&str>);
         let row = start.fetch_one(&db).await.unwrap();
         row.get::<Option<i64>, _>("amount_minor")
     });
@@ -143,8 +147,12 @@ async fn a_renewal_meets_a_hold(statement: &str, moment: Moment) -> Findings {
     clock.set(cinema.order(order).await.ends_at()).await;
     let (db, text) = (cinema.db.clone(), statement.to_owned());
     let starting = tokio::spawn(async move {
-        let start =
-            sqlx::query(AssertSqlSafe(text)).bind(order.0).bind(Uuid::new_v4()).bind(Uuid::new_v4()).bind("4242");
+        let start = sqlx::query(AssertSqlSafe(text))
+            .bind(order.0)
+            .bind(Uuid::new_v4())
+            .bind(Uuid::new_v4())
+            .bind("4242")
+            .bind(None::<&str>);
         start.execute(&db).await.map(|_| ()).map_err(failure)
     });
     cinema.until_waiting(1).await;

@@ -29,7 +29,7 @@ async fn somebody_locks_one_then_two(street: &Cinema, locker: Locker, statement:
     if !matches!(locker, Locker::Hold) {
         let held = cinema.visitor().hold(show, &[1, 2]).await.unwrap();
         if matches!(locker, Locker::Confirm) {
-            payments::start(&cinema.db, held, payment, an_attempt(), "4242").await.unwrap().unwrap();
+            payments::start(&cinema.db, held, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
         }
         order = Some(held);
     }
@@ -51,7 +51,7 @@ async fn somebody_locks_one_then_two(street: &Cinema, locker: Locker, statement:
         let query = match locker {
             Locker::Hold => query.bind(show.0).bind(vec![1_i16, 2]).bind(Uuid::new_v4()).bind(order).bind(10_i64),
             Locker::Release => query.bind(order),
-            Locker::Start => query.bind(order).bind(payment.0).bind(Uuid::new_v4()).bind("4242"),
+            Locker::Start => query.bind(order).bind(payment.0).bind(Uuid::new_v4()).bind("4242").bind(None::<&str>),
             Locker::Confirm => {
                 let codes = vec!["0000000000001", "0000000000002"];
                 query.bind(payment.0).bind("ch_1").bind(2 * PRICE).bind("EUR").bind(codes).bind("visitor")

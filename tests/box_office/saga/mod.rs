@@ -19,7 +19,7 @@ impl Cinema {
     /// Starts a payment and gives it up, as if the gateway had never heard of it.
     pub async fn given_up(&self, order: OrderId) -> PaymentId {
         let payment = PaymentId(Uuid::new_v4());
-        payments::start(&self.db, order, payment, an_attempt(), "4242").await.unwrap().unwrap();
+        payments::start(&self.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
         payments::give_up(&self.db, payment, None, Actor::Recovery).await.unwrap();
         payment
     }

@@ -126,7 +126,7 @@ async fn money_of_a_wrong_amount_goes_back_as_it_came() {
         let show = cinema.show_of(1).await;
         let order = cinema.visitor().hold(show, &[1]).await.unwrap();
         let payment = PaymentId(Uuid::new_v4());
-        payments::start(&cinema.db, order, payment, an_attempt(), "4242").await.unwrap().unwrap();
+        payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
         let wrong = Money::new(amount, currency.parse().unwrap());
         let card = Card::parse(GOOD_CARD).unwrap();
         let Ok(Charge::Captured(capture)) = cinema.office.gateway.charge(payment, wrong, &card).await else { panic!() };

@@ -18,7 +18,7 @@ pub async fn order_in(cinema: &Cinema, phase: Phase) -> (ShowId, OrderId, Paymen
     let spare = cinema.given_up(order).await;
     let late = async || {
         let payment = PaymentId(Uuid::new_v4());
-        payments::start(&cinema.db, order, payment, an_attempt(), "4242").await.unwrap().unwrap();
+        payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
         cinema.expire(order).await;
         let bert = cinema.visitor();
         let other = bert.hold(show, &[1]).await.unwrap();
@@ -31,7 +31,7 @@ pub async fn order_in(cinema: &Cinema, phase: Phase) -> (ShowId, OrderId, Paymen
         Phase::Held => {}
         Phase::Paying => {
             let payment = PaymentId(Uuid::new_v4());
-            payments::start(&cinema.db, order, payment, an_attempt(), "4242").await.unwrap().unwrap();
+            payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
         }
         Phase::Sold => ada.pay(order, GOOD_CARD).await.unwrap(),
         Phase::Released => drop(ada.release(order).await.unwrap()),
@@ -57,7 +57,7 @@ async fn every_step_in_every_state_leads_where_the_table_says() {
                 Step::Release => drop(holds::release(&cinema.db, order).await.unwrap()),
                 Step::StartPayment => {
                     let payment = PaymentId(Uuid::new_v4());
-                    payments::start(&cinema.db, order, payment, an_attempt(), "4242").await.unwrap();
+                    payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap();
                 }
                 Step::GiveUp => {
                     for payment in cinema.payments(order).await {

@@ -17,7 +17,8 @@ async fn an_attempt_to_pay_stands_for_one_card() {
     let ada = Visitor::at(&office);
     let order = ada.hold(show, &[1]).await.unwrap();
     let attempt = an_attempt();
-    let pay = async |card: &str| box_office::pay(&office, ada.id, order, attempt, Card::parse(card).unwrap()).await;
+    let pay =
+        async |card: &str| box_office::pay(&office, ada.id, order, attempt, Card::parse(card).unwrap(), None).await;
 
     let mut charge = gateway.next_charge_thinks();
     let payer = ada.clone();
