@@ -46,7 +46,11 @@ pub const TEST_CARDS: &[TestCard] = &[
     card("4000000000003220", "must be confirmed on the card processor's page", Behaviour::AsksOnThePage),
     card("4000000000000119", "makes the card processor fail", Behaviour::Fails),
     card("4000000000000127", "is accepted, but the answer is lost", Behaviour::LosesTheAnswer),
-    card("4000000000000135", "makes the card processor fail once, and is accepted when asked again", Behaviour::FailsOnce),
+    card(
+        "4000000000000135",
+        "makes the card processor fail once, and is accepted when asked again",
+        Behaviour::FailsOnce,
+    ),
     card("4000000000000143", "is accepted; the webhook comes before the answer", Behaviour::TellsFirst),
     card(
         "4000000000000150",

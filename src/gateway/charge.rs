@@ -145,8 +145,7 @@ impl NewCharge {
     pub fn fingerprint(&self) -> String {
         #[derive(Serialize)]
         struct Asked<'a>(i64, Currency, &'a str, &'a BTreeMap<String, String>, &'a Option<String>);
-        let asked =
-            Asked(self.amount.minor, self.amount.currency, self.last4(), &self.metadata, &self.return_url);
+        let asked = Asked(self.amount.minor, self.amount.currency, self.last4(), &self.metadata, &self.return_url);
         let text = serde_json::to_string(&asked).unwrap_or_default();
         hex::encode(Sha256::digest(text))
     }

@@ -68,7 +68,10 @@ async fn find(service: &Service, token: String, decision: Option<Decision>) -> R
         Ok(charge) => charge.ok_or_else(nothing),
         Err(error) => {
             tracing::error!(%error, "a page of the gateway failed");
-            Err(problem(StatusCode::INTERNAL_SERVER_ERROR, "Something broke here. Nothing was decided; please try again."))
+            Err(problem(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Something broke here. Nothing was decided; please try again.",
+            ))
         }
     }
 }

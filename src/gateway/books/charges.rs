@@ -44,7 +44,9 @@ impl Books {
         statements::announce_charge(&mut transaction).await?;
         let known = statements::claim_key(&mut transaction, key, &fingerprint).await?;
         let claim = match known {
-            Key { has_lapsed: true, is_closed: true, .. } | Key { is_closed: true, charge_id: None, .. } => Claim::Closed,
+            Key { has_lapsed: true, is_closed: true, .. } | Key { is_closed: true, charge_id: None, .. } => {
+                Claim::Closed
+            }
             Key { has_lapsed: true, .. } => make(&mut transaction, key, asked, 0).await?,
             // Older keys did not write down what they were used for.
             Key { fingerprint: Some(other), .. } if other != fingerprint => Claim::OtherRequest,

@@ -144,11 +144,14 @@ pub(super) async fn insert_charge(
 
 /// A charge.
 pub(super) async fn find_charge(connection: &mut PgConnection, id: &str) -> BooksResult<Option<Charge>> {
-    let row: Option<ChargeRow> =
-        sqlx::query_as(concat!("-- find_charge\nselect ", charge_columns!(), " from gateway.charges c where c.id = $1"))
-            .bind(id)
-            .fetch_optional(connection)
-            .await?;
+    let row: Option<ChargeRow> = sqlx::query_as(concat!(
+        "-- find_charge\nselect ",
+        charge_columns!(),
+        " from gateway.charges c where c.id = $1"
+    ))
+    .bind(id)
+    .fetch_optional(connection)
+    .await?;
     read(row)
 }
 
@@ -180,7 +183,11 @@ pub(super) async fn capture_processing(connection: &mut PgConnection, id: &str) 
 }
 
 /// Cancels a charge that is still processing, and one that waits for its page if that is wanted.
-pub(super) async fn cancel(connection: &mut PgConnection, id: &str, cancels_action: bool) -> BooksResult<Option<Charge>> {
+pub(super) async fn cancel(
+    connection: &mut PgConnection,
+    id: &str,
+    cancels_action: bool,
+) -> BooksResult<Option<Charge>> {
     let row: Option<ChargeRow> = sqlx::query_as(concat!(
         "-- cancel
          update gateway.charges c set status = 'canceled'
