@@ -8,6 +8,9 @@
 //!                                  request     fns      grid      HTML    assembly
 //! ```
 //!
+//! Beside them stands `gateway`, the simulated card processor: another company's service, which imports nothing but
+//! `domain` (for money) and is imported by `server` and `main` alone, to mount it. Everybody else speaks HTTP to it.
+//!
 //! The browser gets `domain` and `islands`, which send the same forms that a page without JavaScript sends; everything
 //! else is the server's. This file is the only one that looks at features.
 
@@ -15,6 +18,9 @@
 #![recursion_limit = "256"]
 
 pub mod domain;
+
+#[cfg(feature = "ssr")]
+pub mod gateway;
 
 #[cfg(feature = "ssr")]
 pub mod store;

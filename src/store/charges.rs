@@ -28,8 +28,15 @@ pub struct ChargeRecord {
 pub async fn record(pool: &PgPool, key: PaymentId, amount: Money, charge: &ChargeRecord) -> StoreResult<ChargeRecord> {
     sqlx::query!(
         "-- record_charge
-         insert into gateway.charges (idempotency_key, reference, amount_minor, currency, captured, reason)
-         values ($1, $2, $3, $4, $5, $6) on conflict (idempotency_key) do nothing",
+         with claimed as (
+             insert into gateway.keys (key, charge_id, tries) values ($1::uuid::text, $2, 1)
+             on conflict (key) do nothing returning charge_id
+         )
+         insert into gateway.charges (id, idempotency_key, amount_minor, currency, status, captured_at, decline_reason)
+         select charge_id, $1::uuid::text, $3, $4,
+                case when $5 then 'captured' else 'declined' end::gateway.charge_status,
+                case when $5 then clock_timestamp() end, $6
+         from claimed",
         key.0,
         charge.reference,
         amount.minor,
@@ -49,8 +56,7 @@ pub async fn record(pool: &PgPool, key: PaymentId, amount: Money, charge: &Charg
 pub async fn close(pool: &PgPool, key: PaymentId) -> StoreResult<()> {
     sqlx::query!(
         "-- close_charge
-         insert into gateway.charges (idempotency_key, reference, amount_minor, currency, captured)
-         values ($1, 'closed_' || $1::uuid, 0, '', false) on conflict (idempotency_key) do nothing",
+         insert into gateway.keys (key, closed_at) values ($1::uuid::text, clock_timestamp()) on conflict (key) do nothing",
         key.0
     )
     .execute(pool)
@@ -65,8 +71,11 @@ pub async fn close(pool: &PgPool, key: PaymentId) -> StoreResult<()> {
 pub async fn find(pool: &PgPool, key: PaymentId) -> StoreResult<Option<ChargeRecord>> {
     Ok(sqlx::query_as!(
         ChargeRecord,
-        "-- find_charge
-         select reference, amount_minor, currency, captured, reason from gateway.charges where idempotency_key = $1",
+        r#"-- find_charge
+         select coalesce(c.id, 'closed') as "reference!", coalesce(c.amount_minor, 0) as "amount_minor!",
+                coalesce(c.currency, 'EUR') as "currency!", coalesce(c.status = 'captured', false) as "captured!",
+                c.decline_reason as "reason?"
+         from gateway.keys k left join gateway.charges c on c.id = k.charge_id where k.key = $1::uuid::text"#,
         key.0
     )
     .fetch_optional(pool)
@@ -79,14 +88,24 @@ pub async fn find(pool: &PgPool, key: PaymentId) -> StoreResult<Option<ChargeRec
 /// # Errors
 /// When the database does.
 pub async fn refund(pool: &PgPool, charge: &str, reference: &str) -> StoreResult<Option<String>> {
-    Ok(sqlx::query_scalar!(
-        r#"-- refund_charge
-        update gateway.charges
-        set refund_reference = coalesce(refund_reference, $2), refunded_at = coalesce(refunded_at, clock_timestamp())
-        where reference = $1 and captured
-        returning refund_reference as "refund_reference!""#,
+    sqlx::query!(
+        "-- refund_charge
+         with given_back as (
+             update gateway.charges set refunded_minor = amount_minor
+             where id = $1 and status = 'captured' and refunded_minor = 0
+             returning id, idempotency_key, amount_minor
+         )
+         insert into gateway.refunds (id, charge_id, idempotency_key, amount_minor)
+         select $2, id, idempotency_key, amount_minor from given_back on conflict (idempotency_key) do nothing",
         charge,
         reference
+    )
+    .execute(pool)
+    .await?;
+    Ok(sqlx::query_scalar!(
+        "-- find_refund
+         select id from gateway.refunds where charge_id = $1 order by created_at limit 1",
+        charge
     )
     .fetch_optional(pool)
     .await?)

@@ -144,16 +144,16 @@ const QUESTIONS: &[Question] = &[
     Question {
         name: "P6: the gateway's books differ from ours",
         sql: "-- prove_books
-              select format('payment %s is %s here; the gateway captured: %s, refunded: %s', coalesce(p.id, c.idempotency_key),
-                            p.state, c.captured, c.refunded_at is not null)
-              from payments p full join gateway.charges c on c.idempotency_key = p.id
+              select format('payment %s is %s here; the gateway says %s, refunded %s', coalesce(p.id::text, c.idempotency_key),
+                            p.state, c.status, c.refunded_minor)
+              from payments p full join gateway.charges c on c.idempotency_key = p.id::text
               left join refunds r on r.payment_id = p.id
               where p.id is null
-                 or (p.state = 'captured' and (c.captured is distinct from true or c.reference <> p.gateway_reference
+                 or (p.state = 'captured' and (c.status is distinct from 'captured' or c.id <> p.gateway_reference
                      or c.amount_minor <> p.captured_minor or c.currency <> p.captured_currency))
-                 or (p.state in ('declined', 'failed') and c.captured)
-                 or (r.refunded_at is not null and c.refunded_at is null)
-                 or (c.refunded_at is not null and r.payment_id is null)",
+                 or (p.state in ('declined', 'failed') and c.status = 'captured')
+                 or (r.refunded_at is not null and not exists (select from gateway.refunds g where g.charge_id = c.id))
+                 or (r.payment_id is null and exists (select from gateway.refunds g where g.charge_id = c.id))",
     },
     Question {
         name: "P6: a paying order has no payment under way, or a held one has",

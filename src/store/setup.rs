@@ -181,8 +181,10 @@ pub async fn add_sold(connection: &mut PgConnection, show: ShowId, orders: &[Sol
              select gen_random_uuid() as key, 'ch_' || replace(gen_random_uuid()::text, '-', '') as reference, id as order_id,
                     currency, (select sum(price) from unnest(prices) price)::bigint as amount from placed
          ), booked_in as (
-             insert into gateway.charges (idempotency_key, reference, amount_minor, currency, captured)
-             select key, reference, amount, currency, true from charged
+             insert into gateway.charges (id, idempotency_key, amount_minor, currency, status, captured_at)
+             select reference, key::text, amount, currency, 'captured', clock_timestamp() from charged
+         ), keyed as (
+             insert into gateway.keys (key, charge_id, tries) select key::text, reference, 1 from charged
          ), paid as (
              insert into payments (id, order_id, attempt, amount_minor, currency, state, started_at, settled_at,
                                    gateway_reference, captured_minor, captured_currency, bought)

@@ -99,8 +99,8 @@ const BREAKAGES: &[(&str, &str)] = &[
              select gen_random_uuid(), id, gen_random_uuid(), 1250, 'EUR', 'captured', now(), now(), 'ch_x', 1250, 'EUR'
              from orders where state = 'sold' returning id, order_id
          ), charged as (
-             insert into gateway.charges (idempotency_key, reference, amount_minor, currency, captured)
-             select id, 'ch_x', 1250, 'EUR', true from paid
+             insert into gateway.charges (id, idempotency_key, amount_minor, currency, status, captured_at)
+             select 'ch_x', id::text, 1250, 'EUR', 'captured', now() from paid
          )
          insert into order_events (order_id, at, event, actor) select order_id, now(), 'payment_captured', 'visitor' from paid",
     ),
@@ -110,7 +110,8 @@ const BREAKAGES: &[(&str, &str)] = &[
     ),
     (
         "P6: an order ended with a refund that there is not",
-        "update gateway.charges set refund_reference = null, refunded_at = null;
+        "update gateway.charges set refunded_minor = 0;
+         delete from gateway.refunds;
          update refunds set refunded_at = null, gateway_reference = null",
     ),
     (
@@ -138,27 +139,29 @@ const BREAKAGES: &[(&str, &str)] = &[
     ),
     (
         "P6: the gateway's books differ from ours",
-        "insert into gateway.charges values (gen_random_uuid(), 'ch_stray', 1250, 'EUR', true)",
+        "insert into gateway.charges (id, idempotency_key, amount_minor, currency, status, captured_at)
+         values ('ch_stray', gen_random_uuid()::text, 1250, 'EUR', 'captured', clock_timestamp())",
     ),
     (
         "P6: the gateway's books differ from ours",
-        "update gateway.charges set refund_reference = null, refunded_at = null",
+        "update gateway.charges set refunded_minor = 0; delete from gateway.refunds;",
     ),
     (
         "P6: the gateway's books differ from ours",
-        "update gateway.charges set refund_reference = 're_stray', refunded_at = clock_timestamp()
-         where idempotency_key = (select p.id from payments p join orders o on o.id = p.order_id where o.state = 'sold'
-                                  and p.state = 'captured')",
+        "insert into gateway.refunds (id, charge_id, idempotency_key, amount_minor)
+         select 're_stray', p.gateway_reference, 'stray', 1 from payments p join orders o on o.id = p.order_id
+         where o.state = 'sold' and p.state = 'captured'",
     ),
     (
         "P6: the gateway's books differ from ours",
-        "update gateway.charges set captured = true, reason = null where not captured",
+        "update gateway.charges set status = 'captured', decline_reason = null, captured_at = clock_timestamp()
+         where status = 'declined'",
     ),
-    ("P6: the gateway's books differ from ours", "update gateway.charges set amount_minor = 1 where captured"),
-    ("P6: the gateway's books differ from ours", "update gateway.charges set currency = 'JPY' where captured"),
+    ("P6: the gateway's books differ from ours", "update gateway.charges set amount_minor = amount_minor + 1"),
+    ("P6: the gateway's books differ from ours", "update gateway.charges set currency = 'JPY'"),
     (
         "P6: the gateway's books differ from ours",
-        "update gateway.charges set reference = 'x' || reference where captured",
+        "update payments set gateway_reference = 'x' || gateway_reference where state = 'captured'",
     ),
     ("P6: a paying order has no payment under way", "update orders set state = 'paying' where 9 = any (seat_nos)"),
     ("P6: a paying order has no payment under way", "update orders set state = 'held' where state = 'paying'"),

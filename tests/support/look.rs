@@ -45,10 +45,10 @@ impl Cinema {
     /// What the gateway's own books say about an order.
     pub async fn books(&self, order: OrderId) -> Books {
         let (captures, captured, refunded): (i64, i64, i64) = sqlx::query_as(
-            "select count(*) filter (where captured),
-                    coalesce(sum(c.amount_minor) filter (where captured), 0)::bigint,
-                    coalesce(sum(c.amount_minor) filter (where refunded_at is not null), 0)::bigint
-             from gateway.charges c join payments p on p.id = c.idempotency_key where p.order_id = $1",
+            "select count(*) filter (where status = 'captured'),
+                    coalesce(sum(c.amount_minor) filter (where status = 'captured'), 0)::bigint,
+                    coalesce(sum(c.refunded_minor), 0)::bigint
+             from gateway.charges c join payments p on p.id::text = c.idempotency_key where p.order_id = $1",
         )
         .bind(order.0)
         .fetch_one(&self.db)

@@ -1,7 +1,7 @@
 //! A cinema for one test: a private Postgres, a box office on it, and the words to tell a story with. Every story ends
 //! with [`Cinema::proves`].
 
-#![allow(dead_code, reason = "each test binary tells other stories")]
+#![allow(dead_code, unused_imports, reason = "each test binary tells other stories")]
 
 pub mod clock;
 mod distance;
