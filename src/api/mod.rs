@@ -10,6 +10,7 @@ mod answer;
 use leptos::prelude::server;
 use uuid::Uuid;
 
+use crate::box_office::Progress;
 use crate::domain::Error;
 use crate::domain::hold::Selection;
 use crate::domain::ids::{Attempt, OrderId, ShowId};
@@ -54,10 +55,14 @@ pub async fn pay(order: Uuid, attempt: Uuid, card: String, #[server(default)] em
     let visitor = request::visitor().ok_or(Error::UnknownOrder)?;
     let progress = box_office::pay(&request::office(), visitor, OrderId(order), Attempt(attempt), card, email).await?;
     // The order's page waits for a person; a program is told to come again.
-    if progress == box_office::Progress::UnderWay && !request::wants_page() {
-        request::retry_after(1);
-        return Err(Error::PaymentInProgress);
+    match progress {
+        Progress::UnderWay if !request::wants_page() => {
+            request::retry_after(1);
+            return Err(Error::PaymentInProgress);
+        }
+        // The gateway's own page, which leads back to the order's.
+        Progress::Confirm(url) => request::redirect(&url),
+        Progress::Told | Progress::UnderWay => request::redirect(&format!("/orders/{order}")),
     }
-    request::redirect(&format!("/orders/{order}"));
     Ok(())
 }

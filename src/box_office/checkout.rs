@@ -35,12 +35,14 @@ use crate::store::{incidents, orders, payments, refunds};
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How far a payment has come when its form is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Its fate is known, or it waits for nobody here: the order's page tells it.
     Told,
     /// The same form, sent before, is still at work.
     UnderWay,
+    /// The card's holder must confirm it on this page of the gateway.
+    Confirm(String),
 }
 
 /// How long the second of two equal forms waits for the first.
@@ -81,8 +83,7 @@ async fn start_and_charge(
         let payment = PaymentId(Uuid::new_v4());
         match payments::start(&office.pool, order.id, payment, attempt, card.ending(), email.map(Email::as_str)).await {
             Ok(Some(amount)) => {
-                charge(office, payment, amount, card).await?;
-                return Ok(Progress::Told);
+                return charge(office, order.id, payment, amount, card).await;
             }
             Ok(None) => return join(office, order.id, attempt, card).await,
             // A hold of the same visitor ran at the same moment.
@@ -108,7 +109,7 @@ async fn refuse(office: &BoxOffice, order: OrderId, attempt: Attempt, card: &Car
     if let Some(before) = known.iter().find(|payment| payment.attempt == attempt) {
         return match (&before.card_ending, &before.state) {
             (Some(ending), _) if ending != card.ending() => Err(Error::AttemptReused),
-            (_, PaymentState::Started) => Ok(Progress::UnderWay),
+            (_, PaymentState::Started) => Ok(before.action_url.clone().map_or(Progress::UnderWay, Progress::Confirm)),
             _ => Ok(Progress::Told),
         };
     }
@@ -133,22 +134,33 @@ async fn join(office: &BoxOffice, order: OrderId, attempt: Attempt, card: &Card)
     }
 }
 
-async fn charge(office: &BoxOffice, payment: PaymentId, amount: Money, card: &Card) -> Result<(), Error> {
-    let answer = tokio::time::timeout(PATIENCE, office.gateway.charge(payment, amount, card))
+async fn charge(
+    office: &BoxOffice,
+    order: OrderId,
+    payment: PaymentId,
+    amount: Money,
+    card: &Card,
+) -> Result<Progress, Error> {
+    let answer = tokio::time::timeout(PATIENCE, office.gateway.charge(payment, order, amount, card))
         .await
         .unwrap_or_else(|_| Err(NoAnswer(format!("nothing within {} s", PATIENCE.as_secs()))));
     match answer {
-        Ok(decision) => settle(office, payment, Some(decision), Actor::Visitor).await,
+        Ok(Charge::NeedsAction { url }) => {
+            settle(office, payment, Some(Charge::NeedsAction { url: url.clone() }), Actor::Visitor).await?;
+            Ok(Progress::Confirm(url))
+        }
+        Ok(decision) => settle(office, payment, Some(decision), Actor::Visitor).await.map(|()| Progress::Told),
         Err(error) => {
             tracing::warn!(%payment, %error, "charge");
-            ask(office, payment, Actor::Visitor).await.map(|_| ())
+            ask(office, payment, Actor::Visitor, false).await.map(|_| Progress::Told)
         }
     }
 }
 
-/// Asks the gateway what became of a payment whose answer was lost. `false` when it does not tell either.
-pub(super) async fn ask(office: &BoxOffice, payment: PaymentId, actor: Actor) -> Result<bool, Error> {
-    match office.gateway.find(payment).await {
+/// Asks the gateway what became of a payment whose answer was lost. `false` when it does not tell either. With `cancel`, one
+/// that still waits for its holder's confirmation is stopped.
+pub(super) async fn ask(office: &BoxOffice, payment: PaymentId, actor: Actor, cancel: bool) -> Result<bool, Error> {
+    match office.gateway.find(payment, cancel).await {
         Ok(decision) => settle(office, payment, decision, actor).await.map(|()| true),
         Err(error) => {
             tracing::warn!(%payment, %error, "the payment stays under way until the gateway tells");
@@ -168,6 +180,9 @@ pub(super) async fn settle(
     let reason = match decision {
         Some(Charge::Captured(capture)) => return confirm(office, payment, &capture, actor).await,
         Some(Charge::Declined { reason }) => Some(reason),
+        Some(Charge::NeedsAction { url }) => {
+            return payments::needs_action(&office.pool, payment, &url).await.map_err(fault);
+        }
         None => None,
     };
     payments::give_up(&office.pool, payment, reason.as_deref(), actor).await.map_err(fault)
@@ -216,7 +231,7 @@ pub(super) async fn refund_owed(office: &BoxOffice, order: OrderId, actor: Actor
 
 /// Makes one refund. `false` when the gateway does not answer.
 pub(super) async fn refund(office: &BoxOffice, owed: &Refund, actor: Actor) -> Result<bool, Error> {
-    match office.gateway.refund(&owed.charge).await {
+    match office.gateway.refund(owed.payment, &owed.charge, owed.amount).await {
         Ok(reference) => {
             refunds::made(&office.pool, owed.payment, &reference, actor).await.map_err(fault)?;
             Ok(true)

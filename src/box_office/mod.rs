@@ -26,8 +26,8 @@ use gateway::Gateway;
 pub use checkout::{Progress, pay};
 pub use fault::fault;
 pub use hold::hold;
-pub use prove::prove;
-pub use recover::{learn, reconcile, resume};
+pub use prove::{prove, questions};
+pub use recover::{learn, reconcile, resume, returned};
 pub use release::release;
 pub use seed::seed;
 
@@ -45,6 +45,8 @@ pub struct BoxOffice {
     pub programme: Programme,
     /// Who takes the money.
     pub gateway: Arc<dyn Gateway>,
+    /// Cards to try things out with, and what each does; none where cards are real.
+    pub test_cards: Vec<(&'static str, &'static str)>,
     /// Rung when the gateway did not answer and something was left open.
     left_open: Notify,
 }
@@ -58,6 +60,7 @@ impl BoxOffice {
             plans: Plans::default(),
             programme: Programme::default(),
             gateway,
+            test_cards: Vec::new(),
             left_open: Notify::new(),
         }
     }

@@ -12,8 +12,10 @@ use super::gateway::Charge;
 use super::{BoxOffice, fault};
 use crate::domain::Error;
 use crate::domain::ids::{OrderId, PaymentId};
+use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::saga::Actor;
-use crate::store::{payments, refunds};
+use crate::domain::seat::Status;
+use crate::store::{orders, payments, refunds};
 
 /// How many payments or refunds are taken at once.
 const HANDFUL: i64 = 20;
@@ -53,7 +55,7 @@ pub async fn resume(office: &Arc<BoxOffice>, order: OrderId) -> Result<(), Error
     // Not to be stopped halfway by somebody who closes the page.
     let task = tokio::spawn(async move {
         for payment in payments::take_open(&office.pool, Some(order), grace(), HANDFUL).await.map_err(fault)? {
-            checkout::ask(&office, payment.id, Actor::Recovery).await?;
+            look_up(&office, &payment).await?;
         }
         checkout::refund_owed(&office, order, Actor::Recovery).await
     });
@@ -77,13 +79,47 @@ pub async fn reconcile(office: &BoxOffice) -> Result<Reconciled, Error> {
             return Ok(done);
         }
         for payment in open {
-            let answered = checkout::ask(office, payment.id, Actor::Recovery).await?;
+            let answered = look_up(office, &payment).await?;
             *if answered { &mut done.settled } else { &mut done.unanswered } += 1;
         }
         for refund in owed {
             let answered = checkout::refund(office, &refund, Actor::Recovery).await?;
             *if answered { &mut done.refunded } else { &mut done.unanswered } += 1;
         }
+    }
+}
+
+/// Asks about a payment. One that waits for its holder's confirmation may wait as long as the hold lasts, and is stopped then.
+async fn look_up(office: &BoxOffice, payment: &Payment) -> Result<bool, Error> {
+    let order = orders::get(&office.pool, payment.order).await.map_err(fault)?;
+    let lapsed =
+        order.is_none_or(|(order, now)| order.hold_window.is_available(Status::Locked, Some(order.locked_at), now));
+    checkout::ask(office, payment.id, Actor::Recovery, lapsed).await
+}
+
+/// The visitor has come back from the gateway's page: what was decided there is asked for at once.
+///
+/// # Errors
+/// When the database does.
+pub async fn returned(office: &Arc<BoxOffice>, order: OrderId) -> Result<(), Error> {
+    for payment in payments::of_order(&office.pool, order).await.map_err(fault)? {
+        if payment.state == PaymentState::Started && payment.action_url.is_some() {
+            let office = Arc::clone(office);
+            let task = tokio::spawn(async move { look_up(&office, &payment).await });
+            task.await.unwrap_or(Ok(false))?;
+        }
+    }
+    Ok(())
+}
+
+/// The gateway says that it made a refund of a charge.
+///
+/// # Errors
+/// When the database does.
+pub async fn refund_made(office: &BoxOffice, charge: &str, reference: &str) -> Result<(), Error> {
+    match payments::of_charge(&office.pool, charge).await.map_err(fault)? {
+        Some(payment) => refunds::made(&office.pool, payment, reference, Actor::Gateway).await.map_err(fault),
+        None => Ok(()),
     }
 }
 

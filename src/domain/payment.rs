@@ -114,6 +114,8 @@ pub struct Payment {
     pub started_at: DateTime<Utc>,
     /// The card's last four digits; unknown for payments from before they were kept.
     pub card_ending: Option<String>,
+    /// Where its holder confirms the card, when the gateway wants that.
+    pub action_url: Option<String>,
     /// What became of it.
     pub state: PaymentState,
 }

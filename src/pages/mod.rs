@@ -10,6 +10,7 @@ mod problem;
 mod seat_picker;
 mod seat_rows;
 mod story;
+mod ticket;
 mod whats_on;
 
 pub use frame::{App, shell};

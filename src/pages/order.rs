@@ -2,19 +2,19 @@
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use qrcode::{Color, QrCode};
 
-use super::parts::{Known, bought, poster, title, when};
+use super::parts::{Known, bought, title};
 use super::payment::declined_words;
 use super::problem::{failed, not_found};
 use super::story::{Evidence, story};
+use super::ticket::ticket;
 use crate::box_office::{self, BoxOffice};
 use crate::domain::cinema::Cinema;
 use crate::domain::ids::OrderId;
 use crate::domain::order::Standing;
 use crate::domain::payment::{Payment, PaymentState, Refund};
 use crate::domain::saga::OrderEvent;
-use crate::domain::ticket::{Ticket, TicketCode};
+use crate::domain::ticket::Ticket;
 use crate::request;
 use crate::store::{StoreResult, events, payments, refunds, tickets};
 
@@ -67,6 +67,7 @@ struct End {
 enum Next {
     Again,
     Pay,
+    Confirm(String),
     Wait,
 }
 
@@ -116,6 +117,15 @@ impl Story {
                     },
                 }
             }
+            Standing::Paying { ends_at } if self.to_confirm().is_some() => End {
+                kind: "held",
+                heading: "Your card must be confirmed",
+                words:
+                    "Your bank wants you to confirm this payment on the card processor’s page. Nothing was charged yet."
+                        .into(),
+                facts: vec![("Held until", time(ends_at))],
+                next: Next::Confirm(self.to_confirm().unwrap_or_default()),
+            },
             Standing::Paying { ends_at } => End {
                 kind: "paying",
                 heading: "Your payment is on its way",
@@ -166,6 +176,13 @@ impl Story {
         }
     }
 
+    /// Where the payment under way waits for its card's holder, if it does; told to the visitor alone.
+    fn to_confirm(&self) -> Option<String> {
+        let yours = request::visitor() == Some(self.known.order.visitor);
+        let open = self.payments.iter().find(|payment| payment.state == PaymentState::Started);
+        open.filter(|_| yours).and_then(|payment| payment.action_url.clone())
+    }
+
     fn declined_at(&self, cinema: &Cinema) -> Option<(&'static str, String)> {
         match self.payments.last()?.state {
             PaymentState::Declined { settled_at, .. } => Some(("Declined at", cinema.to_the_second(settled_at))),
@@ -206,6 +223,7 @@ impl Story {
                 view! { <a class="button primary" href=format!("/orders/{}/pay", order.id)>"Continue to payment"</a> }
                     .into_any()
             }
+            Next::Confirm(url) => view! { <a class="button primary" href=url>"Confirm the payment"</a> }.into_any(),
             Next::Wait => view! {
                 <a class="button primary" href=format!("/orders/{}", order.id)>"Look again"</a>
             }
@@ -244,56 +262,9 @@ impl Story {
                     <p>"Paid "{order.total.to_string()}" at "{paid_at}", order "<code>{order.code()}</code>". Show one code a person at the door."</p>
                     <p class="actions"><a class="button" href="/my">"My tickets"</a></p>
                 </header>
-                <ul class="tickets">{self.tickets.iter().map(|ticket| self.ticket(cinema, ticket)).collect_view()}</ul>
+                <ul class="tickets">{self.tickets.iter().map(|known| ticket(cinema, &self.known, known)).collect_view()}</ul>
                 <div class="told">{self.what_happened(cinema)}</div>
             </main>
         }
     }
-
-    fn ticket(&self, cinema: &Cinema, ticket: &Ticket) -> impl IntoView + use<> {
-        let show = &self.known.show;
-        let name = show.plan.name(ticket.seat);
-        let place = show.plan.place(ticket.seat);
-        let zone = place.map(|place| show.plan.zones()[place.zone].to_lowercase()).unwrap_or_default();
-        let seat = place.map(|place| format!("Row {}, seat {}, {zone}", show.plan.rows()[place.row], place.number));
-        view! {
-            <li>
-                <article class="ticket" data-testid="ticket">
-                    {poster(&show.film, false)}
-                    <div class="ticket-what">
-                        <h2>{show.film.title.clone()}</h2>
-                        <dl class="facts">
-                            <div><dt>"When"</dt><dd>{when(cinema, show.starts_at)}</dd></div>
-                            <div><dt>"Hall"</dt><dd>{show.hall.clone()}</dd></div>
-                            <div><dt>"Seat"</dt><dd>{seat}</dd></div>
-                            <div><dt>"Order"</dt><dd><code>{self.known.order.code()}</code></dd></div>
-                        </dl>
-                    </div>
-                    <div class="stub">
-                        {qr(&ticket.code, &name)}
-                        <p class="seat-no">{name}</p>
-                        <code>{ticket.code.to_string()}</code>
-                    </div>
-                </article>
-            </li>
-        }
-    }
-}
-
-/// The ticket's code as a QR code of one path.
-fn qr(code: &TicketCode, seat: &str) -> Option<impl IntoView + use<>> {
-    let qr = QrCode::new(code.as_str()).ok()?;
-    let width = qr.width();
-    let path: String = qr
-        .to_colors()
-        .iter()
-        .enumerate()
-        .filter(|(_, color)| **color == Color::Dark)
-        .map(|(index, _)| format!("M{} {}h1v1h-1z", index % width, index / width))
-        .collect();
-    Some(view! {
-        <svg class="qr" viewBox=format!("0 0 {width} {width}") role="img" aria-label=format!("QR code for seat {seat}")>
-            <path d=path fill="currentColor" shape-rendering="crispEdges"></path>
-        </svg>
-    })
 }

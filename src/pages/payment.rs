@@ -7,7 +7,6 @@ use leptos_router::hooks::use_params_map;
 use super::parts::{Known, bought, notice, title};
 use super::problem::{failed, not_found};
 use crate::box_office::BoxOffice;
-use crate::box_office::gateway::TEST_CARDS;
 use crate::domain::cinema::Cinema;
 use crate::domain::ids::OrderId;
 use crate::domain::order::Standing;
@@ -135,7 +134,7 @@ fn form(known: &Known) -> impl IntoView + use<> {
                 <label for="card">"Card number"</label>
                 <input id="card" name="card" inputmode="numeric" autocomplete="off" list="test-cards" required/>
                 <datalist id="test-cards">
-                    {TEST_CARDS.iter().map(|card| view! { <option value=card.number>{card.does}</option> }).collect_view()}
+                    {test_cards().into_iter().map(|(number, does)| view! { <option value=number>{does}</option> }).collect_view()}
                 </datalist>
                 <label for="email">"Mail the tickets to "<span class="soft">"(if you like)"</span></label>
                 <input id="email" name="email" type="email" autocomplete="email" maxlength="254"/>
@@ -150,12 +149,19 @@ fn form(known: &Known) -> impl IntoView + use<> {
     }
 }
 
+/// Cards to try things out with, where cards are not real.
+fn test_cards() -> Vec<(&'static str, &'static str)> {
+    request::office().test_cards.clone()
+}
+
 fn cards() -> impl IntoView {
-    let rows = TEST_CARDS
-        .iter()
-        .map(|card| view! { <tr><th scope="row"><code>{card.number}</code></th><td>{card.does}</td></tr> });
+    let cards = test_cards();
+    let none = cards.is_empty();
+    let rows = cards
+        .into_iter()
+        .map(|(number, does)| view! { <tr><th scope="row"><code>{number}</code></th><td>{does}</td></tr> });
     view! {
-        <section class="panel">
+        <section class="panel" hidden=none>
             <table class="cards">
                 <caption>"Test cards: no real money moves here"</caption>
                 <tbody>{rows.collect_view()}</tbody>

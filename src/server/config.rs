@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use leptos::config::LeptosOptions;
 
 use crate::box_office::mails::Mailer;
+use crate::gateway::{self, Settings};
 
 /// Where `make build` puts the pages' assets, seen from the folder of the source.
 const BUILT_SITE: &str = "target/site";
@@ -49,6 +50,8 @@ pub enum Command {
     /// Finish what a crash or a silent card processor left open: ask it about every open payment and make every refund
     /// that is owed, then end; with an error when it did not answer all. Serving does this by itself when it starts.
     Reconcile,
+    /// Run the simulated card processor alone, as another company would; serve then names it with --gateway-url.
+    Gateway,
 }
 
 /// Flags that every command accepts, before or after its name.
@@ -74,6 +77,22 @@ pub struct Options {
     /// Send the visitors' cookie over HTTPS only. Set it when the site is served through a proxy with HTTPS.
     #[arg(long, env = "MATINEE_SECURE_COOKIE", global = true)]
     pub secure_cookie: bool,
+
+    /// Card processor to use. Absent: the simulated one, run within this program.
+    #[arg(long, env = "MATINEE_GATEWAY_URL", value_name = "URL", global = true)]
+    gateway_url: Option<String>,
+
+    /// The key that the card processor knows us by.
+    #[arg(long, env = "MATINEE_GATEWAY_KEY", value_name = "KEY", hide_env_values = true, global = true)]
+    gateway_key: Option<String>,
+
+    /// The secret that the card processor signs its messages with; two, with a comma between, while one is being replaced.
+    #[arg(long, env = "MATINEE_WEBHOOK_SECRET", value_name = "SECRET[,SECRET]", hide_env_values = true, global = true)]
+    webhook_secret: Option<String>,
+
+    /// For the command `gateway`: where its messages go, such as https://cinema.example/webhooks/gateway.
+    #[arg(long, env = "MATINEE_WEBHOOK_URL", value_name = "URL", global = true)]
+    webhook_url: Option<String>,
 
     /// Where mails to visitors go: smtp://name:password@host:587 (or smtps://), or a folder to put them in as files.
     /// Absent: the folder `mails` in the data folder, or no mails at all when a database URL is given.
@@ -118,8 +137,45 @@ impl Options {
             || self.database_url().is_none().then(|| self.data_dir.join("mails").to_string_lossy().into_owned());
         let chosen = self.mail.clone().filter(|mail| !mail.trim().is_empty());
         let Some(post) = chosen.or_else(private) else { return Ok(None) };
-        let site = self.site_url.clone().unwrap_or_else(|| format!("http://{address}"));
-        Mailer::new(&post, &self.mail_from, &site).map(Some)
+        Mailer::new(&post, &self.mail_from, &self.site_url(address)).map(Some)
+    }
+
+    /// Where visitors find the site that listens on this address.
+    pub fn site_url(&self, address: SocketAddr) -> String {
+        let url = self.site_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        url.trim_end_matches('/').to_owned()
+    }
+
+    /// The card processor to use, and the key it knows us by; `None` for the one within this program.
+    pub fn gateway(&self) -> Option<(&str, &str)> {
+        let url = self.gateway_url.as_deref().filter(|url| !url.trim().is_empty())?;
+        Some((url, self.gateway_key.as_deref().unwrap_or_default()))
+    }
+
+    /// Secrets of the card processor's messages.
+    pub fn webhook_secrets(&self) -> Vec<String> {
+        let secrets = self.webhook_secret.as_deref().unwrap_or_default().split(',').map(str::trim);
+        secrets.filter(|secret| !secret.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// What the card processor runs with when it runs alone.
+    ///
+    /// # Errors
+    /// Which flag is missing, in one line.
+    pub fn gateway_settings(&self, database: &str, address: SocketAddr) -> Result<Settings, String> {
+        let key = self.gateway_key.clone().filter(|key| !key.is_empty()).ok_or("it needs --gateway-key")?;
+        let webhook_secrets = self.webhook_secrets();
+        if self.webhook_url.is_some() && webhook_secrets.is_empty() {
+            return Err("it needs --webhook-secret to sign the messages that go to --webhook-url".to_owned());
+        }
+        Ok(Settings {
+            pool: gateway::connect(database).map_err(|error| error.to_string())?,
+            api_keys: vec![key],
+            webhook_secrets,
+            webhook_url: self.webhook_url.clone(),
+            public_url: self.site_url(address),
+            merchant: "the cinema".to_owned(),
+        })
     }
 
     /// The folder of the built assets, as an absolute path.

@@ -3,6 +3,7 @@
 pub mod config;
 pub mod embedded;
 mod layers;
+pub mod processor;
 mod run;
 mod seats;
 pub mod telemetry;
@@ -31,6 +32,7 @@ use crate::box_office::BoxOffice;
 use crate::pages::{App, shell};
 use crate::request::VisitorKey;
 use crate::store::pool;
+pub use processor::Processor;
 pub use run::{Failure, run};
 
 /// What a site is served with.
@@ -52,7 +54,7 @@ impl Site {
 }
 
 /// Every address of the site, behind its layers.
-pub fn router(office: Arc<BoxOffice>, site: &Site) -> Router {
+pub fn router(office: Arc<BoxOffice>, site: &Site, processor: &Processor) -> Router {
     let context = {
         let office = Arc::clone(&office);
         let key = site.visitor_key();
@@ -88,9 +90,11 @@ pub fn router(office: Arc<BoxOffice>, site: &Site) -> Router {
         // Asked for by every browser that shows an answer which is no page of ours.
         .route("/favicon.ico", get(|| async { Redirect::permanent("/favicon.svg") }));
 
+    // Outside of what is for visitors: no cookie, and a form that comes back from the processor comes from elsewhere.
+    let desk = processor::routes(Arc::clone(&office), processor);
     let visited = layers::for_visitors(visited, &office, site);
     let rendered = visited.merge(data).method_not_allowed_fallback(wrong_method);
-    layers::for_all(layers::compressed(rendered).merge(files))
+    layers::for_all(layers::compressed(rendered).merge(files).merge(desk))
 }
 
 /// Files as they lie in the site folder, with their smaller twins for browsers that take them.

@@ -10,9 +10,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::config::{Cli, Command, Options};
 use super::embedded::{EmbeddedError, Postgres};
-use super::{Site, router};
-use crate::box_office::gateway::SimulatedGateway;
+use super::{Processor, Site, processor, router};
+use crate::box_office::gateway::http::HttpGateway;
 use crate::box_office::{self, BoxOffice, demo};
+use crate::gateway::TEST_CARDS;
 use crate::store::{StoreError, cinemas, pool};
 
 /// How long requests that are under way may take after the signal to stop.
@@ -56,6 +57,9 @@ pub enum Failure {
     /// The database went away, or a fault of ours.
     #[error("{0}")]
     Stopped(crate::domain::Error),
+    /// The card processor.
+    #[error("the card processor cannot be used like this: {0}")]
+    Gateway(String),
     /// The flags about mails.
     #[error("mails cannot be sent like this: {0}. Check --mail and --mail-from.")]
     Mail(String),
@@ -76,7 +80,7 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
     let command = cli.command.unwrap_or_default();
     // Before anything is started: a taken port is the likeliest mistake, and should be told at once.
     let listener = match command {
-        Command::Serve => Some(listen(cli.options.listen).await?),
+        Command::Serve | Command::Gateway => Some(listen(cli.options.listen).await?),
         _ => None,
     };
     let (postgres, url) = database(command, &cli.options).await?;
@@ -134,14 +138,15 @@ async fn with_database(
     })?;
     let database = pool::connect(url)?;
     let result = match (command, listener) {
-        (Command::Serve, Some(listener)) => serve(listener, database.clone(), options, private).await,
-        (Command::Serve | Command::Migrate, _) => {
+        (Command::Serve, Some(listener)) => serve(listener, database.clone(), options, url, private).await,
+        (Command::Gateway, Some(listener)) => gateway_alone(listener, options, url).await,
+        (Command::Serve | Command::Gateway | Command::Migrate, _) => {
             println!("The database is up to date.");
             Ok(())
         }
         (Command::Seed, _) => seed(&database).await,
-        (Command::Prove, _) => prove(&database).await,
-        (Command::Reconcile, _) => reconcile(&database).await,
+        (Command::Prove, _) => prove(&database, options, url).await,
+        (Command::Reconcile, _) => reconcile(&database, options, url).await,
     };
     database.close().await;
     result
@@ -153,23 +158,23 @@ async fn seed(database: &PgPool) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn prove(database: &PgPool) -> Result<(), Failure> {
-    let (office, _) = office(database).await?;
-    let breaches = box_office::prove(&office).await?;
+async fn prove(database: &PgPool, options: &Options, url: &str) -> Result<(), Failure> {
+    let Open { office, .. } = office(database, options, url, None).await?;
+    let breaches = box_office::prove(&office).await.map_err(Failure::Stopped)?;
     for breach in &breaches {
         println!("BREACH {}: {}", breach.question, breach.row);
     }
     match breaches.len() {
         0 => {
-            println!("All {} promises checked: no breach.", crate::store::proof::questions());
+            println!("All {} promises checked: no breach.", box_office::questions());
             Ok(())
         }
         breaches => Err(Failure::Breaches(breaches)),
     }
 }
 
-async fn reconcile(database: &PgPool) -> Result<(), Failure> {
-    let (office, _) = office(database).await?;
+async fn reconcile(database: &PgPool, options: &Options, url: &str) -> Result<(), Failure> {
+    let Open { office, .. } = office(database, options, url, None).await?;
     let done = box_office::reconcile(&office).await.map_err(Failure::Stopped)?;
     println!("{} payments settled, {} refunds made.", done.settled, done.refunded);
     match done.unanswered {
@@ -178,20 +183,57 @@ async fn reconcile(database: &PgPool) -> Result<(), Failure> {
     }
 }
 
-async fn office(database: &PgPool) -> Result<(Arc<BoxOffice>, Vec<u8>), Failure> {
-    let (cinema, cookie_key) = cinemas::get(database).await?.ok_or(Failure::NoCinema)?;
-    let gateway = Arc::new(SimulatedGateway::new(database.clone()));
-    Ok((Arc::new(BoxOffice::new(database.clone(), cinema, gateway)), cookie_key))
+/// What a command works with: the office, its processor, and the key of its cookie.
+struct Open {
+    office: Arc<BoxOffice>,
+    processor: Processor,
+    cookie_key: Vec<u8>,
 }
 
-async fn serve(listener: TcpListener, database: PgPool, options: &Options, private: bool) -> Result<(), Failure> {
+/// Opens the box office, with the card processor that the flags name, or else with the simulated one, started here; its
+/// messages come to `address`, if somebody listens there.
+async fn office(database: &PgPool, options: &Options, url: &str, address: Option<SocketAddr>) -> Result<Open, Failure> {
+    let (cinema, cookie_key) = cinemas::get(database).await?.ok_or(Failure::NoCinema)?;
+    let site = options.site_url(address.unwrap_or(options.listen));
+    let (gateway, processor) = match options.gateway() {
+        Some((gateway, key)) => {
+            let gateway = HttpGateway::new(gateway, key, &site).map_err(Failure::Gateway)?;
+            (gateway, Processor { own: None, webhook_secrets: options.webhook_secrets() })
+        }
+        None => processor::start(url, &cookie_key, &cinema.name, &site, address).await.map_err(Failure::Gateway)?,
+    };
+    let mut office = BoxOffice::new(database.clone(), cinema, Arc::new(gateway));
+    office.test_cards = TEST_CARDS.iter().map(|card| (card.number, card.does)).collect();
+    Ok(Open { office: Arc::new(office), processor, cookie_key })
+}
+
+/// Runs the simulated card processor alone, as another company would.
+async fn gateway_alone(listener: TcpListener, options: &Options, url: &str) -> Result<(), Failure> {
+    let address = listener.local_addr()?;
+    let settings = options.gateway_settings(url, address).map_err(Failure::Gateway)?;
+    println!("The card processor is open: http://{address}");
+    let service = crate::gateway::router(settings.clone());
+    tokio::select! {
+        served = std::future::IntoFuture::into_future(axum::serve(listener, service).with_graceful_shutdown(stop_signal())) => served?,
+        () = crate::gateway::deliver(settings) => {}
+    }
+    Ok(())
+}
+
+async fn serve(
+    listener: TcpListener,
+    database: PgPool,
+    options: &Options,
+    url: &str,
+    private: bool,
+) -> Result<(), Failure> {
     if private {
         top_up(&database).await?;
     }
-    let (office, cookie_key) = office(&database).await?;
-    let site = Site { leptos: options.leptos(), cookie_key, secure_cookie: options.secure_cookie };
-    let app = router(Arc::clone(&office), &site);
     let address = listener.local_addr()?;
+    let Open { office, processor, cookie_key } = office(&database, options, url, Some(address)).await?;
+    let site = Site { leptos: options.leptos(), cookie_key, secure_cookie: options.secure_cookie };
+    let app = router(Arc::clone(&office), &site, &processor);
     let mailer = options.mailer(address).map_err(Failure::Mail)?;
     let assets = options.site().join("pkg");
     if !assets.is_dir() {
@@ -209,6 +251,12 @@ async fn serve(listener: TcpListener, database: PgPool, options: &Options, priva
         () = async { stop_signal().await; tokio::time::sleep(GRACE).await } => tracing::warn!("requests were cut off after {GRACE:?}"),
         // Beside the requests, as long as there are any.
         () = box_office::recover::keep_recovering(&office) => {}
+        () = async {
+            match processor.own {
+                Some(settings) => crate::gateway::deliver(settings).await,
+                None => std::future::pending().await,
+            }
+        } => {}
         () = async {
             match &mailer {
                 Some(mailer) => box_office::mails::keep_delivering(&office, mailer).await,

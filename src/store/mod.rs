@@ -6,7 +6,6 @@
 //! client hangs up) can not leave a transaction open on a pooled connection. The few that need a transaction go through
 //! [`transaction::run`].
 
-pub mod charges;
 pub mod cinemas;
 pub mod error;
 pub mod events;

@@ -25,6 +25,7 @@ struct PaymentRow {
     reason: Option<String>,
     bought: bool,
     card_ending: Option<String>,
+    action_url: Option<String>,
 }
 
 impl TryFrom<PaymentRow> for Payment {
@@ -49,6 +50,7 @@ impl TryFrom<PaymentRow> for Payment {
             amount: Money::new(row.amount_minor, currency),
             started_at: row.started_at,
             card_ending: row.card_ending,
+            action_url: row.action_url,
             state,
         })
     }
@@ -157,7 +159,7 @@ pub async fn take_open(pool: &PgPool, of: Option<OrderId>, lease: TimeDelta, mos
                   order by started_at limit $3 for update skip locked) open
             where p.id = open.id
             returning p.id, p.order_id, p.attempt, p.amount_minor, p.currency, p.state::text as "state!", p.started_at,
-                      p.settled_at, p.gateway_reference, p.reason, p.bought, p.card_ending"#,
+                      p.settled_at, p.gateway_reference, p.reason, p.bought, p.card_ending, p.action_url"#,
             of.map(|order| order.0),
             seconds,
             most
@@ -167,6 +169,39 @@ pub async fn take_open(pool: &PgPool, of: Option<OrderId>, lease: TimeDelta, mos
     })
     .await?;
     rows.into_iter().map(Payment::try_from).collect()
+}
+
+/// The card's holder must confirm the payment there.
+///
+/// # Errors
+/// When the database does.
+pub async fn needs_action(pool: &PgPool, payment: PaymentId, url: &str) -> StoreResult<()> {
+    resilient(|| async {
+        sqlx::query!(
+            "-- payment_needs_action
+            update payments set action_url = $2 where id = $1 and state = 'started' and action_url is distinct from $2",
+            payment.0,
+            url
+        )
+        .execute(pool)
+        .await?;
+        Ok(())
+    })
+    .await
+}
+
+/// The payment that the gateway's charge of this reference was captured for.
+///
+/// # Errors
+/// When the database does.
+pub async fn of_charge(pool: &PgPool, reference: &str) -> StoreResult<Option<PaymentId>> {
+    resilient(|| async {
+        Ok(sqlx::query_scalar!("-- payment_of_charge\nselect id from payments where gateway_reference = $1", reference)
+            .fetch_optional(pool)
+            .await?
+            .map(PaymentId))
+    })
+    .await
 }
 
 /// Whether any payment's fate is open, or any refund is owed.
@@ -196,7 +231,7 @@ pub async fn get(pool: &PgPool, payment: PaymentId) -> StoreResult<Option<Paymen
             PaymentRow,
             r#"-- payment
             select id, order_id, attempt, amount_minor, currency, state::text as "state!", started_at, settled_at,
-                   gateway_reference, reason, bought, card_ending
+                   gateway_reference, reason, bought, card_ending, action_url
             from payments where id = $1"#,
             payment.0
         )
@@ -217,7 +252,7 @@ pub async fn of_order(pool: &PgPool, order: OrderId) -> StoreResult<Vec<Payment>
             PaymentRow,
             r#"-- payments_of_order
             select id, order_id, attempt, amount_minor, currency, state::text as "state!", started_at, settled_at,
-                   gateway_reference, reason, bought, card_ending
+                   gateway_reference, reason, bought, card_ending, action_url
             from payments where order_id = $1 order by started_at"#,
             order.0
         )

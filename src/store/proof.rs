@@ -1,11 +1,14 @@
 //! The promises as questions to the database. Each finds the rows that break one; none found means kept.
 
+use std::collections::HashSet;
+
 use sqlx::postgres::{PgConnection, PgPool};
 use uuid::Uuid;
 
-use super::StoreResult;
 use super::plans::Plans;
-use crate::domain::ids::PlanId;
+use super::{StoreError, StoreResult};
+use crate::domain::ids::{PaymentId, PlanId};
+use crate::domain::money::Money;
 
 /// A broken promise, with the row that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,20 +145,6 @@ const QUESTIONS: &[Question] = &[
                  or p.captured_currency <> r.currency",
     },
     Question {
-        name: "P6: the gateway's books differ from ours",
-        sql: "-- prove_books
-              select format('payment %s is %s here; the gateway says %s, refunded %s', coalesce(p.id::text, c.idempotency_key),
-                            p.state, c.status, c.refunded_minor)
-              from payments p full join gateway.charges c on c.idempotency_key = p.id::text
-              left join refunds r on r.payment_id = p.id
-              where p.id is null
-                 or (p.state = 'captured' and (c.status is distinct from 'captured' or c.id <> p.gateway_reference
-                     or c.amount_minor <> p.captured_minor or c.currency <> p.captured_currency))
-                 or (p.state in ('declined', 'failed') and c.status = 'captured')
-                 or (r.refunded_at is not null and not exists (select from gateway.refunds g where g.charge_id = c.id))
-                 or (r.payment_id is null and exists (select from gateway.refunds g where g.charge_id = c.id))",
-    },
-    Question {
         name: "P6: a paying order has no payment under way, or a held one has",
         sql: "-- prove_paying
               select format('order %s is %s with %s payments under way', o.id, o.state, count(p.*)) from orders o
@@ -188,6 +177,63 @@ pub async fn breaches(pool: &PgPool, plans: &Plans) -> StoreResult<Vec<Breach>> 
 /// How many questions there are.
 pub const fn questions() -> usize {
     QUESTIONS.len() + 1
+}
+
+/// A payment as our books have it, for a comparison with the gateway's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Booked {
+    /// Which.
+    pub id: PaymentId,
+    /// Its fate is not known yet.
+    pub open: bool,
+    /// The gateway's reference, once it took money.
+    pub charge: Option<String>,
+    /// What it took.
+    pub captured: Option<Money>,
+    /// What was given back.
+    pub refunded: Option<Money>,
+    /// A refund of it is recorded and not made.
+    pub refund_owed: bool,
+}
+
+/// Every payment, and the charges that were set aside as nobody's.
+///
+/// # Errors
+/// When the database does, or a row cannot be.
+pub async fn money(pool: &PgPool) -> StoreResult<(Vec<Booked>, HashSet<String>)> {
+    let rows = sqlx::query!(
+        r#"-- prove_money
+        select p.id as "id!", p.state = 'started' as "open!", p.gateway_reference, p.captured_minor, p.captured_currency,
+               r.amount_minor as "refund_minor?", r.currency as "refund_currency?", r.refunded_at as "refunded_at?"
+        from payments p left join refunds r on r.payment_id = p.id"#
+    )
+    .fetch_all(pool)
+    .await?;
+    let money = |minor: Option<i64>, currency: Option<String>, id: Uuid| match (minor, currency) {
+        (Some(minor), Some(currency)) => {
+            let currency =
+                currency.parse().map_err(|error: String| StoreError::corrupt("payments", "currency", id, error))?;
+            Ok::<_, StoreError>(Some(Money::new(minor, currency)))
+        }
+        _ => Ok(None),
+    };
+    let mut ours = Vec::with_capacity(rows.len());
+    for row in rows {
+        let refund = money(row.refund_minor, row.refund_currency, row.id)?;
+        ours.push(Booked {
+            id: PaymentId(row.id),
+            open: row.open,
+            charge: row.gateway_reference,
+            captured: money(row.captured_minor, row.captured_currency, row.id)?,
+            refunded: refund.filter(|_| row.refunded_at.is_some()),
+            refund_owed: refund.is_some() && row.refunded_at.is_none(),
+        });
+    }
+    let set_aside =
+        sqlx::query_scalar!("-- prove_set_aside\nselect charge from incidents where kind = 'unknown_charge'")
+            .fetch_all(pool)
+            .await?;
+    Ok((ours, set_aside.into_iter().collect()))
 }
 
 /// The seats of a show are exactly its plan's places. Asked here, because only Rust reads plans.

@@ -109,8 +109,6 @@ fn only_the_box_office_writes() {
         "refunds::made",
         "incidents::record",
         "cinemas::create",
-        "charges::record",
-        "charges::refund",
         "setup::add_show",
         "setup::add_sold",
         "transaction::run",

@@ -96,12 +96,12 @@ async fn a_charge_that_was_asked_for_in_vain_never_happens() {
         let key = PaymentId(Uuid::new_v4());
         let (asking, charging, card) = (Arc::clone(gateway), Arc::clone(gateway), card.clone());
         let (found, charged) = tokio::join!(
-            tokio::spawn(async move { asking.find(key).await.unwrap() }),
-            tokio::spawn(async move { charging.charge(key, amount, &card).await }),
+            tokio::spawn(async move { asking.find(key, false).await.unwrap() }),
+            tokio::spawn(async move { charging.charge(key, OrderId(Uuid::nil()), amount, &card).await }),
         );
         let (found, charged) = (found.unwrap(), charged.unwrap());
         assert_eq!(found, charged.ok(), "both hear the same");
-        assert_eq!(gateway.find(key).await.unwrap(), found, "and will hear it again");
+        assert_eq!(gateway.find(key, false).await.unwrap(), found, "and will hear it again");
         heard_of += usize::from(found.is_some());
     }
     println!("{heard_of} of {ROUNDS} charges came first");
@@ -143,7 +143,7 @@ async fn confirmations_that_meet_make_one_set_of_tickets() {
         let payment = PaymentId(Uuid::new_v4());
         let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
         let card = Card::parse(GOOD_CARD).unwrap();
-        cinema.office.gateway.charge(payment, amount, &card).await.unwrap();
+        cinema.office.gateway.charge(payment, order, amount, &card).await.unwrap();
         cinema.age_payments(order).await;
         // Both pages and the same event five times.
         all_at_once((0..5).map(|nth| {

@@ -7,13 +7,16 @@ use std::sync::Mutex;
 use leptos::config::LeptosOptions;
 use matinee::box_office::BoxOffice;
 use matinee::domain::ids::{OrderId, ShowId};
-use matinee::server::{Site, router};
+use matinee::server::{Processor, Site, router};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, REFERER, RETRY_AFTER, SET_COOKIE};
 use reqwest::redirect::Policy;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use uuid::Uuid;
+
+/// What the card processor's messages are signed with.
+pub const WEBHOOK_SECRET: &str = "secret of the test";
 
 /// What a browser says it takes.
 pub const HTML: &str = "text/html,application/xhtml+xml";
@@ -24,7 +27,8 @@ pub const JSON: &str = "application/json";
 pub async fn serve(office: &Arc<BoxOffice>) -> SocketAddr {
     let leptos = LeptosOptions::builder().output_name("matinee").site_root("target/site").site_pkg_dir("pkg").build();
     let site = Site { leptos, cookie_key: vec![7; 64], secure_cookie: false };
-    let app = router(Arc::clone(office), &site);
+    let processor = Processor { own: None, webhook_secrets: vec![WEBHOOK_SECRET.to_owned()] };
+    let app = router(Arc::clone(office), &site, &processor);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await });

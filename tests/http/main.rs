@@ -10,6 +10,7 @@ mod browser;
 mod commands;
 mod cross_site;
 mod pages;
+mod processor;
 mod program;
 mod storm;
 mod two_servers;

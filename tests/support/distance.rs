@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use matinee::box_office::BoxOffice;
-use matinee::box_office::gateway::SimulatedGateway;
 use matinee::store::pool;
 use sqlx::postgres::PgConnectOptions;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -34,8 +33,7 @@ impl Cinema {
         });
         let (role, database) = (direct.get_username(), direct.get_database().unwrap());
         let pool = pool::connect(&format!("postgres://{role}@127.0.0.1:{port}/{database}?sslmode=disable")).unwrap();
-        let gateway = Arc::new(SimulatedGateway::new(pool.clone()));
-        Arc::new(BoxOffice::new(pool, here(), gateway))
+        Arc::new(BoxOffice::new(pool, here(), Arc::new(self.gateway.clone())))
     }
 }
 

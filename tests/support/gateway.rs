@@ -1,5 +1,5 @@
-//! A gateway that does what the test says: it thinks for as long as it is told to, loses answers, fails. Its books are the
-//! simulated gateway's, so that `prove` can compare them with ours.
+//! A gateway that does what the test says: it thinks for as long as it is told to, loses answers, fails. Behind it stands
+//! the cinema's own card processor, whose books `prove` compares with ours.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use matinee::box_office::BoxOffice;
-use matinee::box_office::gateway::{Charge, Gateway, NoAnswer, SimulatedGateway};
+use matinee::box_office::gateway::http::HttpGateway;
+use matinee::box_office::gateway::{Charge, Gateway, Listed, NoAnswer};
 use matinee::domain::Error;
 use matinee::domain::ids::{OrderId, PaymentId, ShowId};
 use matinee::domain::money::Money;
 use matinee::domain::payment::Card;
 use matinee::store::pool;
-use sqlx::postgres::PgPool;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -23,7 +23,7 @@ impl Cinema {
     /// Another server on the same database, whose gateway does what the test says.
     pub fn scripted_office(&self) -> (Arc<BoxOffice>, Arc<ScriptedGateway>) {
         let pool = pool::connect(&self.url()).unwrap();
-        let gateway = Arc::new(ScriptedGateway::new(pool.clone()));
+        let gateway = Arc::new(ScriptedGateway::new(self.gateway.clone()));
         let office = BoxOffice::new(pool, here(), Arc::clone(&gateway) as Arc<dyn Gateway>);
         (Arc::new(office), gateway)
     }
@@ -61,7 +61,7 @@ pub struct Paying {
 /// The gateway; without a script it is the simulated one.
 #[derive(Debug)]
 pub struct ScriptedGateway {
-    books: SimulatedGateway,
+    books: HttpGateway,
     charges: Mutex<VecDeque<Step>>,
     silent_finds: AtomicUsize,
     failing_refunds: AtomicUsize,
@@ -99,9 +99,9 @@ impl Thinking {
 }
 
 impl ScriptedGateway {
-    pub fn new(pool: PgPool) -> Self {
+    pub fn new(books: HttpGateway) -> Self {
         Self {
-            books: SimulatedGateway::new(pool),
+            books,
             charges: Mutex::default(),
             silent_finds: AtomicUsize::new(0),
             failing_refunds: AtomicUsize::new(0),
@@ -158,12 +158,12 @@ fn silence() -> NoAnswer {
 
 #[async_trait]
 impl Gateway for ScriptedGateway {
-    async fn charge(&self, key: PaymentId, amount: Money, card: &Card) -> Result<Charge, NoAnswer> {
+    async fn charge(&self, payment: PaymentId, order: OrderId, amount: Money, card: &Card) -> Result<Charge, NoAnswer> {
         let step = self.charges.lock().unwrap().pop_front();
         match step {
             Some(Step::LoseTheRequest) => return Err(silence()),
             Some(Step::LoseTheAnswer) => {
-                self.books.charge(key, amount, card).await?;
+                self.books.charge(payment, order, amount, card).await?;
                 return Err(silence());
             }
             Some(Step::Think { began, end }) => {
@@ -173,19 +173,23 @@ impl Gateway for ScriptedGateway {
             }
             None => {}
         }
-        self.books.charge(key, amount, card).await
+        self.books.charge(payment, order, amount, card).await
     }
 
-    async fn find(&self, key: PaymentId) -> Result<Option<Charge>, NoAnswer> {
-        if counts_down(&self.silent_finds) { Err(silence()) } else { self.books.find(key).await }
+    async fn find(&self, payment: PaymentId, cancel: bool) -> Result<Option<Charge>, NoAnswer> {
+        if counts_down(&self.silent_finds) { Err(silence()) } else { self.books.find(payment, cancel).await }
     }
 
-    async fn refund(&self, charge: &str) -> Result<String, NoAnswer> {
+    async fn refund(&self, payment: PaymentId, charge: &str, amount: Money) -> Result<String, NoAnswer> {
         self.refunds_asked.fetch_add(1, Ordering::SeqCst);
         if counts_down(&self.failing_refunds) {
             return Err(silence());
         }
-        let reference = self.books.refund(charge).await?;
+        let reference = self.books.refund(payment, charge, amount).await?;
         if counts_down(&self.lost_refund_answers) { Err(silence()) } else { Ok(reference) }
+    }
+
+    async fn books(&self, after: Option<&str>) -> Result<Vec<Listed>, NoAnswer> {
+        self.books.books(after).await
     }
 }

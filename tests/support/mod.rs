@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
-use matinee::box_office::gateway::SimulatedGateway;
+use matinee::box_office::gateway::http::HttpGateway;
 use matinee::box_office::{self, BoxOffice};
 use matinee::domain::cinema::Cinema as CinemaRow;
 use matinee::domain::ids::{PlanId, ShowId};
@@ -49,6 +49,8 @@ pub struct Cinema {
     pub office: Arc<BoxOffice>,
     /// The test's own connections: for looking and for breaking things, without the product's time limits.
     pub db: PgPool,
+    /// Its card processor: the simulated one, on a port of its own.
+    pub gateway: HttpGateway,
     proven: AtomicBool,
     database: String,
     server: Arc<Server>,
@@ -75,10 +77,9 @@ impl Cinema {
         let url = server.url_of(&database);
         let db = own_connections(&url).await;
         cinemas::create(&db, &here(), &[7; 64]).await.unwrap();
-        let pool = pool::connect(&url).unwrap();
-        let gateway = Arc::new(SimulatedGateway::new(pool.clone()));
-        let office = Arc::new(BoxOffice::new(pool, here(), gateway));
-        Self { office, db, proven: AtomicBool::new(false), database, server }
+        let gateway = gateway_on(&url).await;
+        let office = Arc::new(BoxOffice::new(pool::connect(&url).unwrap(), here(), Arc::new(gateway.clone())));
+        Self { office, db, gateway, proven: AtomicBool::new(false), database, server }
     }
 
     /// Makes the test's own connections anew, so that they follow changed settings of the database.
@@ -99,9 +100,7 @@ impl Cinema {
 
     /// Another server on the same database, with connections and memory of its own.
     pub fn another_office(&self) -> Arc<BoxOffice> {
-        let pool = pool::connect(&self.url()).unwrap();
-        let gateway = Arc::new(SimulatedGateway::new(pool.clone()));
-        Arc::new(BoxOffice::new(pool, here(), gateway))
+        Arc::new(BoxOffice::new(pool::connect(&self.url()).unwrap(), here(), Arc::new(self.gateway.clone())))
     }
 
     /// A show tomorrow in a hall of this layout; prices by zone in cents; how long a hold lasts in seconds.
@@ -167,7 +166,8 @@ impl Cinema {
         until("the connections are gone", || async {
             let others: i64 = sqlx::query_scalar(
                 "select count(*) from pg_stat_activity
-                 where backend_type = 'client backend' and datname = current_database() and pid <> pg_backend_pid()",
+                 where backend_type = 'client backend' and datname = current_database() and pid <> pg_backend_pid()
+                   and application_name <> 'matinee gateway'",
             )
             .fetch_one(&mut *last.lock().await)
             .await
@@ -230,6 +230,24 @@ pub fn layout_of(seats: usize) -> String {
     let rows =
         (0..seats).step_by(20).map(|first| format!("row {} | {}\n", first / 20 + 1, "s".repeat(20.min(seats - first))));
     rows.fold("zone s Stalls\n".to_owned(), |layout, row| layout + &row)
+}
+
+/// The card processor with its books in this database, spoken to over HTTP as always. It sends no messages: stories that
+/// want some tell them.
+async fn gateway_on(url: &str) -> HttpGateway {
+    let settings = matinee::gateway::Settings {
+        pool: matinee::gateway::connect(url).unwrap(),
+        api_keys: vec!["key of the test".to_owned()],
+        webhook_secrets: vec![],
+        webhook_url: None,
+        public_url: "http://gateway.example".to_owned(),
+        merchant: "The Meridian".to_owned(),
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let service = matinee::gateway::router(settings);
+    tokio::spawn(async move { axum::serve(listener, service).await });
+    HttpGateway::new(&format!("http://{address}"), "key of the test", "http://cinema.example").unwrap()
 }
 
 async fn own_connections(url: &str) -> PgPool {

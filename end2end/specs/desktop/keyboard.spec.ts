@@ -63,6 +63,8 @@ test('with the keyboard alone one finds a show, picks, unpicks, holds and pays (
   await tabTo(page, '#card')
   await page.keyboard.type('4242 4242 4242 4242')
   await page.keyboard.press('Tab')
+  await expect(page.getByLabel('Mail the tickets to')).toBeFocused()
+  await page.keyboard.press('Tab')
   await expect(payment.payButton()).toBeFocused()
   await expectFocusRing(page)
   await page.keyboard.press('Space')

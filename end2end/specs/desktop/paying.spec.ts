@@ -128,3 +128,55 @@ test('a price that is raised while seats are held stays what it was; a price tha
   await expect(page.getByTestId('outcome')).toContainText('Paid EUR 23.50')
   expect(await cinema.charges(held)).toEqual([{ amount: 2350, currency: 'EUR', refunded: false }])
 })
+
+test('a card that must be confirmed leads to the processor’s page and back to the tickets', async ({ cinema, seatMap, payment, order, page, checked }) => {
+  const show = await cinema.show()
+  await seatMap.openLive(show)
+  await seatMap.pick(1)
+  const held = await seatMap.hold()
+  await payment.card().fill('4000000000003220')
+  await payment.payButton().click()
+  await page.waitForURL(/\/gateway\/pay\//)
+  await checked(page)
+  await page.getByRole('button', { name: 'Confirm' }).click()
+  await expect(order.heading()).toHaveText('Your tickets')
+  expect(await cinema.tickets(held)).toEqual([1])
+  // Back leads to the processor's page, which decides nothing twice.
+  await page.goBack()
+  await order.open(held)
+  await expect(order.tickets()).toHaveCount(1)
+})
+
+test('a card that is refused on the processor’s page keeps the hold', async ({ cinema, seatMap, payment, order, page }) => {
+  const show = await cinema.show()
+  await seatMap.openLive(show)
+  await seatMap.pick(1)
+  const held = await seatMap.hold()
+  await payment.card().fill('4000000000003220')
+  await payment.payButton().click()
+  await page.waitForURL(/\/gateway\/pay\//)
+  await order.open(held)
+  await expect(order.heading()).toHaveText('Your card must be confirmed')
+  await page.getByRole('link', { name: 'Confirm the payment' }).click()
+  await page.getByRole('button', { name: 'Refuse' }).click()
+  await expect(order.heading()).toHaveText('The payment did not go through')
+  expect(await cinema.taken(show)).toEqual({ 1: 'locked' })
+})
+
+test('the order tells what happened, and a message of the processor that comes late, twice or out of order changes nothing', async ({
+  cinema, seatMap, payment, order, page,
+}) => {
+  const show = await cinema.show()
+  for (const [no, card] of [[1, '4000000000000127'], [2, '4000000000000143'], [3, '4000000000000168'], [4, '4000000000000176']] as const) {
+    await seatMap.openLive(show)
+    await seatMap.pick(no)
+    const held = await seatMap.hold()
+    await payment.pay(card)
+    await expect(order.heading()).toHaveText('Your tickets')
+    const story = page.getByRole('region', { name: 'What happened' }).getByRole('listitem')
+    await expect(story).toHaveCount(4)
+    await expect(story.nth(2)).toContainText(`EUR 10.50 taken from the card ending ${card.slice(-4)}`)
+    expect(await cinema.tickets(held)).toEqual([no])
+    expect(await cinema.charges(held)).toHaveLength(1)
+  }
+})

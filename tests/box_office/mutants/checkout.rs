@@ -22,7 +22,7 @@ async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: 
     let order = ada.hold(show, &[1, 2]).await.unwrap();
     let payment = PaymentId(Uuid::new_v4());
     let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
-    cinema.office.gateway.charge(payment, amount, &Card::parse(GOOD_CARD).unwrap()).await.unwrap();
+    cinema.office.gateway.charge(payment, order, amount, &Card::parse(GOOD_CARD).unwrap()).await.unwrap();
     let reference: String = sqlx::query_scalar("select id from gateway.charges").fetch_one(&cinema.db).await.unwrap();
     cinema.expire(order).await;
     let bought = bert.hold(show, &[2]).await.unwrap();

@@ -26,8 +26,9 @@ impl Cinema {
 
     /// The gateway takes the money of a payment after all, and says so: once to nobody, then as a message.
     pub async fn captures(&self, payment: PaymentId) -> Capture {
-        let amount = payments::get(&self.db, payment).await.unwrap().unwrap().amount;
-        match self.office.gateway.charge(payment, amount, &Card::parse(GOOD_CARD).unwrap()).await.unwrap() {
+        let known = payments::get(&self.db, payment).await.unwrap().unwrap();
+        let card = Card::parse(GOOD_CARD).unwrap();
+        match self.office.gateway.charge(payment, known.order, known.amount, &card).await.unwrap() {
             Charge::Captured(capture) => capture,
             other => panic!("{other:?}"),
         }

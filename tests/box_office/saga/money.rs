@@ -129,7 +129,9 @@ async fn money_of_a_wrong_amount_goes_back_as_it_came() {
         payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
         let wrong = Money::new(amount, currency.parse().unwrap());
         let card = Card::parse(GOOD_CARD).unwrap();
-        let Ok(Charge::Captured(capture)) = cinema.office.gateway.charge(payment, wrong, &card).await else { panic!() };
+        let Ok(Charge::Captured(capture)) = cinema.office.gateway.charge(payment, order, wrong, &card).await else {
+            panic!()
+        };
         for _ in 0..2 {
             box_office::learn(&cinema.office, payment, Charge::Captured(capture.clone())).await.unwrap();
         }

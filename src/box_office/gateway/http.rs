@@ -1,0 +1,154 @@
+//! The client of the simulated card processor (`crate::gateway`), which is spoken to over HTTP only.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::{Client, RequestBuilder, StatusCode};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Charge, Gateway, Listed, NoAnswer};
+use crate::domain::ids::{OrderId, PaymentId};
+use crate::domain::money::{Currency, Money};
+use crate::domain::payment::{Capture, Card};
+
+/// Longer than the slowest bank; the checkout loses its patience by itself.
+const LONGEST_CALL: Duration = Duration::from_secs(40);
+
+/// Speaks to a gateway.
+#[derive(Clone)]
+pub struct HttpGateway {
+    client: Client,
+    /// Where its API is, without a slash at its end: `/v1/..` follows.
+    url: String,
+    key: String,
+    /// Where our visitors find us; they come back to an order's address below it.
+    site: String,
+}
+
+impl std::fmt::Debug for HttpGateway {
+    /// Without the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpGateway").field("url", &self.url).field("site", &self.site).finish_non_exhaustive()
+    }
+}
+
+/// A charge as the API tells it. Fields that are not of use here are passed over.
+#[derive(Debug, Deserialize)]
+pub struct ChargeJson {
+    id: String,
+    status: String,
+    amount_minor: i64,
+    currency: Currency,
+    decline_reason: Option<String>,
+    action_url: Option<String>,
+    refunded_minor: i64,
+    metadata: MetadataJson,
+}
+
+#[derive(Debug, Deserialize)]
+struct MetadataJson {
+    payment: Option<String>,
+}
+
+impl ChargeJson {
+    /// The payment that it was made for, when it names one.
+    pub fn payment(&self) -> Option<PaymentId> {
+        self.metadata.payment.as_deref().and_then(|payment| payment.parse().ok()).map(PaymentId)
+    }
+
+    /// What was decided; `None` while the bank thinks, and when it was canceled.
+    pub fn decision(self) -> Option<Charge> {
+        match self.status.as_str() {
+            "captured" => {
+                let amount = Money::new(self.amount_minor, self.currency);
+                Some(Charge::Captured(Capture { reference: self.id, amount }))
+            }
+            "declined" => {
+                Some(Charge::Declined { reason: self.decline_reason.unwrap_or_else(|| "no reason given".to_owned()) })
+            }
+            "requires_action" => self.action_url.map(|url| Charge::NeedsAction { url }),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Closed {
+    charge: Option<ChargeJson>,
+}
+
+#[derive(Deserialize)]
+struct RefundJson {
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    data: Vec<ChargeJson>,
+}
+
+impl HttpGateway {
+    /// Speaks to the gateway at this address with this key; visitors come back to `site`.
+    ///
+    /// # Errors
+    /// When there can be no HTTP client.
+    pub fn new(url: &str, key: &str, site: &str) -> Result<Self, String> {
+        // No proxy: the gateway is a neighbour, and a key is nothing to show to others.
+        let client = Client::builder().no_proxy().timeout(LONGEST_CALL).build().map_err(|error| error.to_string())?;
+        let trimmed = |text: &str| text.trim_end_matches('/').to_owned();
+        Ok(Self { client, url: trimmed(url), key: key.to_owned(), site: trimmed(site) })
+    }
+
+    async fn ask<T: for<'de> Deserialize<'de>>(&self, request: RequestBuilder) -> Result<T, NoAnswer> {
+        let no_answer = |error: reqwest::Error| NoAnswer(error.without_url().to_string());
+        let response = request.bearer_auth(&self.key).send().await.map_err(no_answer)?;
+        let status = response.status();
+        if status != StatusCode::OK {
+            // Refused, still at work, or out of order: in each case what became of it must be asked for.
+            let words = response.text().await.unwrap_or_default();
+            return Err(NoAnswer(format!("{status}: {}", words.chars().take(200).collect::<String>())));
+        }
+        response.json().await.map_err(no_answer)
+    }
+}
+
+#[async_trait]
+impl Gateway for HttpGateway {
+    async fn charge(&self, payment: PaymentId, order: OrderId, amount: Money, card: &Card) -> Result<Charge, NoAnswer> {
+        let body = json!({
+            "amount_minor": amount.minor, "currency": amount.currency, "card": card.digits(),
+            "metadata": { "payment": payment.0, "order": order.0 },
+            "return_url": format!("{}/orders/{order}/return", self.site),
+        });
+        let request = self.client.post(format!("{}/v1/charges", self.url));
+        let charge: ChargeJson = self.ask(request.header("Idempotency-Key", payment.0.to_string()).json(&body)).await?;
+        charge.decision().ok_or_else(|| NoAnswer("it was canceled meanwhile".to_owned()))
+    }
+
+    async fn find(&self, payment: PaymentId, cancel: bool) -> Result<Option<Charge>, NoAnswer> {
+        let request = self.client.post(format!("{}/v1/keys/{}/close?cancel={cancel}", self.url, payment.0));
+        let closed: Closed = self.ask(request).await?;
+        Ok(closed.charge.and_then(ChargeJson::decision))
+    }
+
+    async fn refund(&self, payment: PaymentId, charge: &str, amount: Money) -> Result<String, NoAnswer> {
+        let request = self.client.post(format!("{}/v1/charges/{charge}/refunds", self.url));
+        let request = request.header("Idempotency-Key", payment.0.to_string());
+        let refund: RefundJson = self.ask(request.json(&json!({ "amount_minor": amount.minor }))).await?;
+        Ok(refund.id)
+    }
+
+    async fn books(&self, after: Option<&str>) -> Result<Vec<Listed>, NoAnswer> {
+        let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
+        let request = self.client.get(format!("{}/v1/charges?limit=1000{after}", self.url));
+        let page: Page = self.ask(request).await?;
+        let listed = page.data.into_iter().map(|charge| Listed {
+            payment: charge.payment(),
+            refunded_minor: charge.refunded_minor,
+            captured: (charge.status == "captured").then(|| Money::new(charge.amount_minor, charge.currency)),
+            reference: charge.id,
+        });
+        Ok(listed.collect())
+    }
+}
