@@ -87,7 +87,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                     <button type="button">"Zoom out"</button>
                     <button type="button" aria-pressed="false">"Whole hall"</button>
                 </div>
-                <p class="more soft" hidden>"The hall goes on to both sides: move it, or see the whole hall."</p>
+                <p class="more soft" hidden>"The hall goes on to both sides: move it."</p>
                 <div class="map-viewport">
                     <fieldset
                         class="map"
