@@ -2,7 +2,7 @@
 //!
 //! The doc comments below are the text of `matinee --help`, read by a cinema's technician.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -142,8 +142,13 @@ impl Options {
 
     /// Where visitors find the site that listens on this address.
     pub fn site_url(&self, address: SocketAddr) -> String {
-        let url = self.site_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        let url = self.site_url.clone().unwrap_or_else(|| format!("http://{}", reachable(address)));
         url.trim_end_matches('/').to_owned()
+    }
+
+    /// Whether somebody said where visitors find the site.
+    pub const fn has_site_url(&self) -> bool {
+        self.site_url.is_some()
     }
 
     /// The card processor to use, and the key it knows us by; `None` for the one within this program.
@@ -204,6 +209,16 @@ impl Options {
             .hash_file(hashes.unwrap_or_default().to_string_lossy().into())
             .build()
     }
+}
+
+/// Where a server that listens on this address is found from its own machine.
+pub fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 /// The built folder, unless only the one beside the program is there.

@@ -3,6 +3,7 @@
 pub mod config;
 pub mod embedded;
 mod layers;
+mod opening;
 pub mod processor;
 mod run;
 mod seats;

@@ -1,7 +1,7 @@
 //! The card processor's side of the program: the simulated one, run beside the site unless another is named, and what it
 //! says to us: its signed messages, and visitors who come back from its pages.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 
+use super::config::reachable;
 use crate::box_office::gateway::http::{ChargeJson, HttpGateway};
 use crate::box_office::{self, BoxOffice};
 use crate::domain::ids::OrderId;
@@ -65,15 +66,6 @@ pub async fn start(
         }
     });
     Ok((client, Processor { own: Some(settings), webhook_secrets: secrets }))
-}
-
-/// From this machine itself.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port()),
-        IpAddr::V6(ip) if ip.is_unspecified() => SocketAddr::new(std::net::Ipv6Addr::LOCALHOST.into(), address.port()),
-        _ => address,
-    }
 }
 
 #[derive(Clone)]

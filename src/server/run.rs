@@ -10,10 +10,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::config::{Cli, Command, Options};
 use super::embedded::{EmbeddedError, Postgres};
-use super::{Processor, Site, processor, router};
-use crate::box_office::gateway::http::HttpGateway;
-use crate::box_office::{self, BoxOffice, demo};
-use crate::gateway::TEST_CARDS;
+use super::opening::{Open, office};
+use super::{Site, router};
+use crate::box_office::{self, demo};
 use crate::store::{StoreError, cinemas, pool};
 
 /// How long requests that are under way may take after the signal to stop.
@@ -183,30 +182,6 @@ async fn reconcile(database: &PgPool, options: &Options, url: &str) -> Result<()
     }
 }
 
-/// What a command works with: the office, its processor, and the key of its cookie.
-struct Open {
-    office: Arc<BoxOffice>,
-    processor: Processor,
-    cookie_key: Vec<u8>,
-}
-
-/// Opens the box office, with the card processor that the flags name, or else with the simulated one, started here; its
-/// messages come to `address`, if somebody listens there.
-async fn office(database: &PgPool, options: &Options, url: &str, address: Option<SocketAddr>) -> Result<Open, Failure> {
-    let (cinema, cookie_key) = cinemas::get(database).await?.ok_or(Failure::NoCinema)?;
-    let site = options.site_url(address.unwrap_or(options.listen));
-    let (gateway, processor) = match options.gateway() {
-        Some((gateway, key)) => {
-            let gateway = HttpGateway::new(gateway, key, &site).map_err(Failure::Gateway)?;
-            (gateway, Processor { own: None, webhook_secrets: options.webhook_secrets() })
-        }
-        None => processor::start(url, &cookie_key, &cinema.name, &site, address).await.map_err(Failure::Gateway)?,
-    };
-    let mut office = BoxOffice::new(database.clone(), cinema, Arc::new(gateway));
-    office.test_cards = TEST_CARDS.iter().map(|card| (card.number, card.does)).collect();
-    Ok(Open { office: Arc::new(office), processor, cookie_key })
-}
-
 /// Runs the simulated card processor alone, as another company would.
 async fn gateway_alone(listener: TcpListener, options: &Options, url: &str) -> Result<(), Failure> {
     let address = listener.local_addr()?;
@@ -240,6 +215,12 @@ async fn serve(
         tracing::warn!(
             "there are no assets in {}: pages will have no styles and no live map. Run `make site`, or name the folder with --site.",
             assets.display()
+        );
+    }
+    if address.ip().is_unspecified() && !options.has_site_url() {
+        tracing::warn!(
+            "links in mails, and the way back from the card processor's page, begin with {}: name the address that visitors use with --site-url.",
+            options.site_url(address)
         );
     }
     println!("Matinee is open: http://{address}");

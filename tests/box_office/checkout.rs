@@ -259,3 +259,23 @@ async fn dropped_at_await_point(nth: u64, future: impl Future) -> bool {
     })
     .await
 }
+
+/// What the processor would not even look at is a refused card, not a processor that is silent.
+#[tokio::test]
+async fn a_card_of_another_length_is_declined_in_words() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(1).await;
+    let ada = cinema.visitor();
+    let order = ada.hold(show, &[1]).await.unwrap();
+    for card in ["4242 4242 4242", "4242 4242 4242 4242 424"] {
+        ada.pay(order, card).await.unwrap();
+        let last = cinema.payments(order).await.pop().unwrap();
+        assert!(
+            matches!(&last.state, PaymentState::Declined { reason, .. } if reason.contains("sixteen digits")),
+            "{last:?}"
+        );
+    }
+    ada.pay(order, GOOD_CARD).await.unwrap();
+    assert_eq!(cinema.books(order).await, Books::sold_for(PRICE));
+    cinema.proves().await;
+}
