@@ -82,9 +82,7 @@ async fn start_and_charge(
     for _ in 0..ROUNDS {
         let payment = PaymentId(Uuid::new_v4());
         match payments::start(&office.pool, order.id, payment, attempt, card.ending(), email.map(Email::as_str)).await {
-            Ok(Some(amount)) => {
-                return charge(office, order.id, payment, amount, card).await;
-            }
+            Ok(Some(amount)) => return charge(office, order.id, payment, amount, card).await,
             Ok(None) => return join(office, order.id, attempt, card).await,
             // A hold of the same visitor ran at the same moment.
             Err(error) if error.on_constraint("orders_one_at_a_time") => {}

@@ -59,6 +59,10 @@ fn ask_again(grid: Shared) {
 pub async fn now(shared: &Shared) {
     let path = format!("/shows/{}/seats", shared.borrow().facts.show);
     let Some(json) = get_json(&path).await else { return };
+    // One's own hold may be in the answer before its own answer is here, which leads to the payment page.
+    if is_sending() {
+        return;
+    }
     let (wanted, lost, show) = {
         let mut grid = shared.borrow_mut();
         take_in(&mut grid, &json);
@@ -74,6 +78,9 @@ pub async fn now(shared: &Shared) {
 /// is one's own is never called taken; the page as it is now says that it is held, and how to go on.
 async fn tell(shared: &Shared, show: &str, wanted: &[SeatNo], lost: &[SeatNo]) {
     let mine = get_json(&format!("/shows/{show}/mine")).await.map(|json| seats(&json)).unwrap_or_default();
+    if is_sending() {
+        return;
+    }
     if lost.iter().any(|no| mine.contains(no)) {
         reopen(show, wanted.iter().filter(|no| !lost.contains(no)));
         return;
@@ -85,6 +92,11 @@ async fn tell(shared: &Shared, show: &str, wanted: &[SeatNo], lost: &[SeatNo]) {
     if let Some(line) = find(".limit") {
         set_text(&line, &taken_words(&grid.names(lost), lost.len(), false, ""));
     }
+}
+
+/// Whether a hold is on its way, or the page it leads to.
+fn is_sending() -> bool {
+    find("[data-testid=hold][aria-busy]").is_some()
 }
 
 fn take_in(grid: &mut Grid, json: &JsValue) {

@@ -145,3 +145,21 @@ test('a hold whose answer is lost is found again, also when other seats are pick
   await seatMap.pick(7)
   await seatMap.hold()
 })
+
+test('a hold whose answer is slow leads to the payment page, whatever the map learns meanwhile', async ({ cinema, seatMap, page }) => {
+  const show = await cinema.show()
+  await seatMap.openLive(show)
+  await seatMap.pick(1, 2)
+  let asked = 0
+  page.on('response', (response) => (asked += Number(response.url().endsWith('/seats'))))
+  await page.route('**/api/hold_seats', async (route) => {
+    const answer = await route.fetch()
+    const before = asked
+    // The map asks every four seconds, and finds the seats held.
+    await expect.poll(() => asked, { timeout: 15_000 }).toBeGreaterThan(before + 1)
+    await route.fulfill({ response: answer })
+  })
+  await seatMap.holdButton().click()
+  await page.waitForURL(/\/orders\/[^/]+\/pay$/, { timeout: 20_000 })
+  expect(await cinema.taken(show)).toEqual({ 1: 'locked', 2: 'locked' })
+})

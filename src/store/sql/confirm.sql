@@ -69,6 +69,5 @@ with bought_for as materialized (
            $6::text::actor, verdict.payment_id, case when not verdict.whole then verdict.reason::text end from verdict
 )
 select (select whole from verdict) as sold,
-       (select reason::text from verdict where not whole) as refund_reason,
        all_or_none((select count(*) from booked), (select cardinality(seat_nos) from verdict)) as booked,
        all_or_none((select count(*) from issued), (select cardinality(seat_nos) from verdict)) as issued
