@@ -40,7 +40,7 @@ FIND_CHROMIUM := command -v chromium || command -v chromium-browser || command -
 debian = if command -v apt-get >/dev/null; then \
 		as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
 		$$as_root apt-get update -qq || true; \
-		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null; \
+		$$as_root env RUNLEVEL=$${RUNLEVEL:-} DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null; \
 	else echo "Missing: $(2)" >&2; exit 1; fi
 
 .PHONY: help
@@ -139,6 +139,11 @@ test-browser: test-tools site ## Tests in Chromium; ARGS="-g hold" passes flags 
 sqlx: cargo postgres ## Check the queries against a fresh database and write .sqlx/ anew
 	@.ci/sqlx write
 
+.PHONY: chaos
+chaos: cargo postgres ## Crash a live cinema for minutes and compare all books; MATINEE_CHAOS_BUYERS=300, MATINEE_CHAOS_SEED=<its plan again>
+	@$(call say,A crowd buys while everything fails: about five minutes for 300 people$(comma) after compiling)
+	@MATINEE_CHAOS_BUYERS="$${MATINEE_CHAOS_BUYERS:-300}" $(CARGO) test $(LOCKED) --test chaos -- --nocapture crowd
+
 .PHONY: bench
 bench: run-tools site ## Measure what the README states
 	@$(CARGO) bench $(LOCKED) --bench speed -- $(ARGS)
@@ -154,7 +159,7 @@ build-tools: cargo wasm-target wasm-bindgen node_modules/.package-lock.json
 run-tools: build-tools
 	@[ -n "$${DATABASE_URL:-}" ] || $(MAKE) postgres
 lint-tools: cargo wasm-target postgres
-test-tools: build-tools postgres chromium
+test-tools: build-tools postgres chromium nginx
 
 .PHONY: cargo
 cargo:
@@ -197,3 +202,9 @@ postgres:
 chromium:
 	@$(FIND_CHROMIUM) >/dev/null || { $(call say,Installing Chromium for the browser tests: a minute or two); \
 		$(call debian,chromium chromium-sandbox fonts-liberation,Chromium or Chrome$(comma) for the browser tests); }
+
+# Told that the machine is in its maintenance mode, Debian installs nginx without starting it.
+.PHONY: nginx
+nginx:
+	@[ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || { $(call say,Installing nginx for the tests behind a proxy: under a minute. It is not started.); \
+		export RUNLEVEL=1; $(call debian,nginx,nginx$(comma) for the tests behind a proxy); }

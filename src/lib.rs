@@ -11,6 +11,9 @@
 //! Beside them stands `gateway`, the simulated card processor: another company's service, which imports nothing but
 //! `domain` (for money) and is imported by `server` and `main` alone, to mount it. Everybody else speaks HTTP to it.
 //!
+//! At the other end, beyond `server`, lies `rush`: the strategy laboratory. It starts databases of its own and is entered
+//! by `main` alone.
+//!
 //! The browser gets `domain` and `islands`, which send the same forms that a page without JavaScript sends; everything
 //! else is the server's. This file is the only one that looks at features.
 
@@ -41,6 +44,9 @@ pub mod pages;
 
 #[cfg(feature = "ssr")]
 pub mod server;
+
+#[cfg(feature = "ssr")]
+pub mod rush;
 
 /// Called by the browser once the WASM is there: the islands of the page wake up.
 #[cfg(feature = "hydrate")]

@@ -9,11 +9,14 @@ use leptos::prelude::{expect_context, use_context};
 use leptos_axum::ResponseOptions;
 use server_fn::error::ServerFnUrlError;
 use tower_sessions::Session;
+use tower_sessions::cookie::{Cookie, SameSite};
 use uuid::Uuid;
 
 use crate::box_office::BoxOffice;
+use crate::box_office::queue::{self, Pass};
 use crate::domain::Error;
-use crate::domain::ids::{Attempt, VisitorId};
+use crate::domain::ids::{Attempt, ShowId, VisitorId};
+use crate::domain::queue::ADMITTED_FOR;
 use crate::store::visitors;
 
 /// The box office; the server puts it into every request's context.
@@ -39,6 +42,42 @@ pub fn visitor_or_stranger(attempt: Attempt) -> VisitorId {
         VisitorId(Uuid::new_v5(&key, attempt.0.as_bytes()))
     })
 }
+
+/// The pass that the visitor carries for a show's waiting room, if it is the visitor's own.
+pub fn pass(office: &BoxOffice, show: ShowId, visitor: VisitorId) -> Option<Pass> {
+    let parts = use_context::<Parts>()?;
+    let carried = parts.headers.get_all(header::COOKIE).into_iter().filter_map(|cookies| cookies.to_str().ok());
+    let name = pass_name(show);
+    carried
+        .flat_map(Cookie::split_parse)
+        .filter_map(Result::ok)
+        .find(|cookie| cookie.name() == name)
+        .and_then(|cookie| queue::pass(office, show, visitor, cookie.value()))
+}
+
+/// Gives the visitor a pass to carry for as long as a turn lasts.
+pub fn carry(office: &BoxOffice, show: ShowId, pass: Pass) {
+    let (Some(options), Some(value)) = (use_context::<ResponseOptions>(), queue::carried(office, pass)) else { return };
+    let secure = use_context::<SecureCookie>().is_some_and(|SecureCookie(secure)| secure);
+    let cookie = Cookie::build((pass_name(show), value))
+        .path("/")
+        .http_only(true)
+        .secure(secure)
+        .same_site(SameSite::Lax)
+        .max_age(tower_sessions::cookie::time::Duration::seconds(ADMITTED_FOR.num_seconds()));
+    if let Ok(cookie) = HeaderValue::from_str(&cookie.build().to_string()) {
+        // Beside the session's own cookie.
+        options.append_header(header::SET_COOKIE, cookie);
+    }
+}
+
+fn pass_name(show: ShowId) -> String {
+    format!("matinee-pass-{show}")
+}
+
+/// Whether cookies travel over HTTPS only; the server puts it into every request's context.
+#[derive(Clone, Copy)]
+pub struct SecureCookie(pub bool);
 
 /// There is something to keep now: a stranger gets a session under this id, and its cookie.
 ///
@@ -110,6 +149,16 @@ pub fn wants_page() -> bool {
 /// Says after how many seconds it is worth asking again.
 pub fn retry_after(seconds: u32) {
     set_header(header::RETRY_AFTER, &seconds.to_string());
+}
+
+/// Has the browser load the page again by itself after so many seconds, also without a script.
+pub fn ask_again(seconds: i64) {
+    set_header(header::REFRESH, &seconds.to_string());
+}
+
+/// Has the browser go on to another site's page at once, also without a script; the page it is on says where, too.
+pub fn go_on_to(url: &str) {
+    set_header(header::REFRESH, &format!("0;url={url}"));
 }
 
 /// Answers a page's address with another page's: a redirect for whoever asks, also for those who take any kind of answer.

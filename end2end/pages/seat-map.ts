@@ -8,6 +8,13 @@ export class SeatMap {
     await this.page.goto(show.path + query)
   }
 
+  /** As for a browser that gets no stream: the map asks every few seconds. */
+  async withoutStream(): Promise<this> {
+    // "No content" is how a server tells a stream's reader not to come back.
+    await this.page.route('**/live?*', (route) => route.fulfill({ status: 204 }))
+    return this
+  }
+
   /** Waits until the grid has taken hold of the page. */
   async live(): Promise<void> {
     await expect(this.map()).toHaveAttribute('data-live', '')

@@ -19,6 +19,8 @@ struct Wire {
     seats: Option<Vec<SeatNo>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<Vec<SeatNo>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nearest: Vec<SeatNo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,9 +36,10 @@ impl From<&Error> for Wire {
     fn from(error: &Error) -> Self {
         let mut wire = Self { error: error.code().to_owned(), message: error.to_string(), ..Self::default() };
         match error.clone() {
-            Error::SeatTaken { seats, kept } | Error::AlreadyYours { seats, kept } => {
-                (wire.seats, wire.kept) = (Some(seats), Some(kept));
+            Error::SeatTaken { seats, kept, nearest } => {
+                (wire.seats, wire.kept, wire.nearest) = (Some(seats), Some(kept), nearest);
             }
+            Error::AlreadyYours { seats, kept } => (wire.seats, wire.kept) = (Some(seats), Some(kept)),
             Error::UnknownSeat { seats } => wire.seats = Some(seats),
             Error::TooManySeats { asked, holding, kept } => {
                 (wire.asked, wire.holding, wire.kept) = (Some(asked), Some(holding), Some(kept));
@@ -53,7 +56,7 @@ impl From<Wire> for Error {
     fn from(wire: Wire) -> Self {
         let seats = wire.seats.unwrap_or_default();
         match wire.error.as_str() {
-            "seat_taken" => Self::SeatTaken { seats, kept: wire.kept.unwrap_or_default() },
+            "seat_taken" => Self::SeatTaken { seats, kept: wire.kept.unwrap_or_default(), nearest: wire.nearest },
             "already_yours" => Self::AlreadyYours { seats, kept: wire.kept.unwrap_or_default() },
             "unknown_seat" => Self::UnknownSeat { seats },
             "too_many_seats" => Self::TooManySeats {
@@ -126,7 +129,7 @@ mod tests {
     fn every_error_survives_the_journey() {
         let seats = vec![SeatNo(7), SeatNo(8)];
         let rich = [
-            Error::SeatTaken { seats: seats.clone(), kept: vec![SeatNo(9)] },
+            Error::SeatTaken { seats: seats.clone(), kept: vec![SeatNo(9)], nearest: vec![SeatNo(2), SeatNo(3)] },
             Error::AlreadyYours { seats: seats.clone(), kept: vec![] },
             Error::UnknownSeat { seats },
             Error::TooManySeats { asked: 11, holding: 2, kept: vec![SeatNo(1)] },
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_conflict_reads_as_the_contract_says() {
-        let error = Error::SeatTaken { seats: vec![SeatNo(7)], kept: vec![] };
+        let error = Error::SeatTaken { seats: vec![SeatNo(7)], kept: vec![], nearest: vec![] };
         let json: serde_json::Value = serde_json::from_slice(&ErrorJson::encode(&error).unwrap()).unwrap();
         assert_eq!(json["error"], "seat_taken");
         assert_eq!(json["seats"], serde_json::json!([7]));

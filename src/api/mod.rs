@@ -27,9 +27,32 @@ pub async fn hold_seats(show: Uuid, #[server(default)] seats: Vec<SeatNo>, attem
     let selection = Selection::new(seats)?;
     let attempt = Attempt(attempt);
     let visitor = request::visitor_or_stranger(attempt);
-    let order = box_office::hold(&request::office(), visitor, ShowId(show), selection, attempt).await?;
+    let (office, show) = (request::office(), ShowId(show));
+    let order =
+        match box_office::hold(&office, visitor, show, selection, attempt, request::pass(&office, show, visitor)).await
+        {
+            // A page shows the choice on its map.
+            Err(error) if !request::wants_page() => {
+                return come_again(Err(box_office::with_choice(&office, show, error).await));
+            }
+            held => come_again(held)?,
+        };
     request::remember(visitor).await?;
     request::redirect(&format!("/orders/{order}/pay"));
+    Ok(())
+}
+
+/// Takes a place in a show's waiting room; then the page that says how far it is.
+///
+/// # Errors
+/// 404 when there is no such show.
+#[server(endpoint = "join_queue")]
+pub async fn join_queue(show: Uuid, attempt: Uuid) -> Result<(), Error> {
+    let visitor = request::visitor_or_stranger(Attempt(attempt));
+    if box_office::queue::join(&request::office(), visitor, ShowId(show)).await? {
+        request::remember(visitor).await?;
+    }
+    request::redirect(&format!("/shows/{show}/queue"));
     Ok(())
 }
 
@@ -40,7 +63,7 @@ pub async fn hold_seats(show: Uuid, #[server(default)] seats: Vec<SeatNo>, attem
 #[server(endpoint = "release_hold")]
 pub async fn release_hold(order: Uuid) -> Result<(), Error> {
     let visitor = request::visitor().ok_or(Error::UnknownOrder)?;
-    let show = box_office::release(&request::office(), visitor, OrderId(order)).await?;
+    let show = come_again(box_office::release(&request::office(), visitor, OrderId(order)).await)?;
     request::redirect(&format!("/shows/{show}"));
     Ok(())
 }
@@ -53,16 +76,23 @@ pub async fn release_hold(order: Uuid) -> Result<(), Error> {
 pub async fn pay(order: Uuid, attempt: Uuid, card: String, #[server(default)] email: String) -> Result<(), Error> {
     let (card, email) = (Card::parse(&card)?, Email::parse(&email)?);
     let visitor = request::visitor().ok_or(Error::UnknownOrder)?;
-    let progress = box_office::pay(&request::office(), visitor, OrderId(order), Attempt(attempt), card, email).await?;
-    // The order's page waits for a person; a program is told to come again.
-    match progress {
-        Progress::UnderWay if !request::wants_page() => {
-            request::retry_after(1);
-            return Err(Error::PaymentInProgress);
-        }
-        // The gateway's own page, which leads back to the order's.
+    let progress = box_office::pay(&request::office(), visitor, OrderId(order), Attempt(attempt), card, email).await;
+    match come_again(progress)? {
+        // The order's page waits for a person; a program is told to come again.
+        Progress::UnderWay if !request::wants_page() => return come_again(Err(Error::PaymentInProgress)),
+        // The gateway's own page, which leads back to the order's. A browser does not let a form lead to another site, not even
+        // by a redirect (`form-action`), so a person goes by way of the order's page.
+        Progress::Confirm(_) if request::wants_page() => request::redirect(&format!("/orders/{order}?confirm")),
         Progress::Confirm(url) => request::redirect(&url),
         Progress::Told | Progress::UnderWay => request::redirect(&format!("/orders/{order}")),
     }
     Ok(())
+}
+
+/// Says when to come again, where that is worth it: what stands in the way passes by itself.
+fn come_again<T>(answer: Result<T, Error>) -> Result<T, Error> {
+    if matches!(answer, Err(Error::PaymentInProgress | Error::Unavailable)) {
+        request::retry_after(1);
+    }
+    answer
 }

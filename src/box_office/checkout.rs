@@ -10,6 +10,10 @@
 //! ```
 //!
 //! What may happen in which state is a table in `domain::saga`.
+//!
+//! An attempt to pay an order is recorded as its payment's row, in the statement that starts it: the same attempt finds that
+//! row and is answered from it, for as long as there are rows, which is for ever. With another card it is refused. Giving
+//! back needs no attempt: its order says all, and is given back once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,18 +24,20 @@ use uuid::Uuid;
 use super::gateway::{Charge, NoAnswer};
 use super::hold::ROUNDS;
 use super::release::owned;
-use super::{BoxOffice, fault};
+use super::{BoxOffice, fault, incidents};
 use crate::domain::Error;
+use crate::domain::hold::MOST_SEATS;
 use crate::domain::ids::{Attempt, OrderId, PaymentId, VisitorId};
+use crate::domain::incident::Kind;
 use crate::domain::money::Money;
-use crate::domain::order::{Order, Standing};
+use crate::domain::order::Standing;
 use crate::domain::payment::{Capture, Card, Email, PaymentState, Refund};
 use crate::domain::saga::Actor;
 use crate::domain::ticket::TicketCode;
 use crate::store::payments::Outcome;
-use crate::store::{incidents, orders, payments, refunds};
+use crate::store::{orders, payments, refunds};
 
-/// How long a charge may take before its fate is asked for.
+/// Longer than the slowest bank takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How far a payment has come when its form is answered.
@@ -62,9 +68,9 @@ pub async fn pay(
     card: Card,
     email: Option<Email>,
 ) -> Result<Progress, Error> {
-    let known = owned(office, visitor, order).await?;
     let office = Arc::clone(office);
-    let task = tokio::spawn(async move { start_and_charge(&office, &known, attempt, &card, email.as_ref()).await });
+    let task =
+        tokio::spawn(async move { start_and_charge(&office, visitor, order, attempt, &card, email.as_ref()).await });
     task.await.unwrap_or_else(|panic| {
         let reference = Uuid::new_v4().simple().to_string();
         tracing::error!(reference, %panic, "the checkout panicked");
@@ -74,21 +80,27 @@ pub async fn pay(
 
 async fn start_and_charge(
     office: &BoxOffice,
-    order: &Order,
+    visitor: VisitorId,
+    order: OrderId,
     attempt: Attempt,
     card: &Card,
     email: Option<&Email>,
 ) -> Result<Progress, Error> {
     for _ in 0..ROUNDS {
         let payment = PaymentId(Uuid::new_v4());
-        match payments::start(&office.pool, order.id, payment, attempt, card.ending(), email.map(Email::as_str)).await {
-            Ok(Some(amount)) => return charge(office, order.id, payment, amount, card).await,
-            Ok(None) => return join(office, order.id, attempt, card).await,
+        let email = email.map(Email::as_str);
+        match payments::start(&office.pool, visitor, order, payment, attempt, card.ending(), email).await {
+            Ok(Some(amount)) => return charge(office, order, payment, amount, card).await,
+            Ok(None) => {
+                // Perhaps because it is somebody else's, of whose order nothing is told.
+                owned(office, visitor, order).await?;
+                return join(office, order, attempt, card).await;
+            }
             // A hold of the same visitor ran at the same moment.
             Err(error) if error.on_constraint("orders_one_at_a_time") => {}
             // Recorded before, by the same form sent twice: that one is doing the work.
             Err(error) if error.on_constraint("payments_one_per_attempt") => {
-                return join(office, order.id, attempt, card).await;
+                return join(office, order, attempt, card).await;
             }
             Err(error) if error.is_dead_connection() => {
                 // Whether it was recorded is not known; nothing was charged. The form can be sent again.
@@ -139,10 +151,7 @@ async fn charge(
     amount: Money,
     card: &Card,
 ) -> Result<Progress, Error> {
-    let answer = tokio::time::timeout(PATIENCE, office.gateway.charge(payment, order, amount, card))
-        .await
-        .unwrap_or_else(|_| Err(NoAnswer(format!("nothing within {} s", PATIENCE.as_secs()))));
-    match answer {
+    match patiently(office, office.gateway.charge(payment, order, amount, card)).await {
         Ok(Charge::NeedsAction { url }) => {
             settle(office, payment, Some(Charge::NeedsAction { url: url.clone() }), Actor::Visitor).await?;
             Ok(Progress::Confirm(url))
@@ -155,14 +164,19 @@ async fn charge(
     }
 }
 
+/// A gateway that says nothing must keep nobody for ever, nor hold up what recovery has still to do.
+async fn patiently<T>(office: &BoxOffice, answer: impl Future<Output = Result<T, NoAnswer>>) -> Result<T, NoAnswer> {
+    let silence = |_| Err(NoAnswer(format!("nothing within {:?}", office.patience)));
+    tokio::time::timeout(office.patience, answer).await.unwrap_or_else(silence)
+}
+
 /// Asks the gateway what became of a payment whose answer was lost. `false` when it does not tell either. With `cancel`, one
 /// that still waits for its holder's confirmation is stopped.
 pub(super) async fn ask(office: &BoxOffice, payment: PaymentId, actor: Actor, cancel: bool) -> Result<bool, Error> {
-    match office.gateway.find(payment, cancel).await {
+    match patiently(office, office.gateway.find(payment, cancel)).await {
         Ok(decision) => settle(office, payment, decision, actor).await.map(|()| true),
         Err(error) => {
             tracing::warn!(%payment, %error, "the payment stays under way until the gateway tells");
-            office.left_open.notify_one();
             Ok(false)
         }
     }
@@ -186,36 +200,21 @@ pub(super) async fn settle(
     payments::give_up(&office.pool, payment, reason.as_deref(), actor).await.map_err(fault)
 }
 
-async fn confirm(office: &BoxOffice, id: PaymentId, capture: &Capture, actor: Actor) -> Result<(), Error> {
-    let Some(payment) = payments::get(&office.pool, id).await.map_err(fault)? else {
-        return set_aside(office, incidents::Kind::UnknownCharge, id, capture).await;
-    };
-    if payment.amount != capture.amount {
-        // The statement below gives it back; this keeps what was said.
-        set_aside(office, incidents::Kind::WrongAmount, id, capture).await?;
-    }
-    let (order, _) = orders::get(&office.pool, payment.order).await.map_err(fault)?.ok_or(Error::UnknownOrder)?;
-    let codes: Vec<TicketCode> = (0..order.seats.count())
-        .map(|_| TicketCode::from_random(Uuid::new_v4().as_u128() ^ rand::random::<u128>()))
-        .collect();
-    match payments::confirm(&office.pool, id, capture, &codes, actor).await.map_err(fault)? {
+/// One round trip, whatever it leads to: nothing is asked before that the statement itself does not judge.
+async fn confirm(office: &BoxOffice, payment: PaymentId, capture: &Capture, actor: Actor) -> Result<(), Error> {
+    let codes: [TicketCode; MOST_SEATS] =
+        std::array::from_fn(|_| TicketCode::from_random(Uuid::new_v4().as_u128() ^ rand::random::<u128>()));
+    let evidence = incidents::evidence(Some(payment), capture);
+    match payments::confirm(&office.pool, payment, capture, &evidence, &codes, actor).await.map_err(fault)? {
         Outcome::Sold | Outcome::Known => Ok(()),
-        Outcome::Refund => refund_owed(office, order.id, actor).await,
+        Outcome::Refund { order, as_asked } => {
+            if !as_asked {
+                incidents::tell(Kind::WrongAmount, Some(payment), capture);
+            }
+            refund_owed(office, order, actor).await
+        }
+        Outcome::Nobodys => incidents::set_aside(office, Kind::UnknownCharge, Some(payment), capture).await,
     }
-}
-
-async fn set_aside(
-    office: &BoxOffice,
-    kind: incidents::Kind,
-    payment: PaymentId,
-    capture: &Capture,
-) -> Result<(), Error> {
-    tracing::error!(%payment, ?capture, ?kind, "an incident: see the table of this name");
-    let evidence = serde_json::json!({
-        "charge": capture.reference, "amount_minor": capture.amount.minor, "currency": capture.amount.currency.code(),
-        "payment": payment.0,
-    });
-    incidents::record(&office.pool, kind, capture, payment, &evidence).await.map_err(fault)
 }
 
 /// Makes the refunds that an order is owed. A gateway that does not answer leaves them owed, for whoever looks next.
@@ -229,14 +228,13 @@ pub(super) async fn refund_owed(office: &BoxOffice, order: OrderId, actor: Actor
 
 /// Makes one refund. `false` when the gateway does not answer.
 pub(super) async fn refund(office: &BoxOffice, owed: &Refund, actor: Actor) -> Result<bool, Error> {
-    match office.gateway.refund(owed.payment, &owed.charge, owed.amount).await {
+    match patiently(office, office.gateway.refund(owed.payment, &owed.charge, owed.amount)).await {
         Ok(reference) => {
             refunds::made(&office.pool, owed.payment, &reference, actor).await.map_err(fault)?;
             Ok(true)
         }
         Err(error) => {
             tracing::warn!(order = %owed.order, %error, "the refund stays owed");
-            office.left_open.notify_one();
             Ok(false)
         }
     }

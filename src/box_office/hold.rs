@@ -2,7 +2,8 @@
 
 use uuid::Uuid;
 
-use super::{BoxOffice, fault};
+use super::queue::Pass;
+use super::{BoxOffice, fault, refusal};
 use crate::domain::Error;
 use crate::domain::hold::Selection;
 use crate::domain::ids::{Attempt, OrderId, ShowId, VisitorId};
@@ -16,7 +17,9 @@ use crate::store::orders;
 pub const ROUNDS: usize = 32;
 
 /// The order that this visitor's attempt makes. Derived, so that the same attempt is the same order on every server;
-/// from the visitor's secret, so that nobody else can guess it.
+/// from the visitor's secret, so that nobody else can guess it. The order's own row is the record of what the attempt was
+/// used for: rows of orders stay, so an attempt never comes to mean anything else, not after a day and not after the order's
+/// end. There is no other table of keys that could disagree, or lapse.
 pub fn order_of(visitor: VisitorId, attempt: Attempt) -> OrderId {
     OrderId(Uuid::new_v5(&visitor.0, attempt.0.as_bytes()))
 }
@@ -25,16 +28,22 @@ pub fn order_of(visitor: VisitorId, attempt: Attempt) -> OrderId {
 ///
 /// # Errors
 /// [`Error::SeatTaken`] names those that others have, [`Error::AlreadyYours`] those that the visitor holds by another order;
-/// [`Error::AttemptReused`] when the attempt was sent before with other seats.
+/// [`Error::AttemptReused`] when the attempt was sent before with other seats; [`Error::NotOpenYet`] and [`Error::NotYourTurn`]
+/// at an opening sale, which a pass of the waiting room lets into.
 pub async fn hold(
     office: &BoxOffice,
     visitor: VisitorId,
     show: ShowId,
     seats: Selection,
     attempt: Attempt,
+    pass: Option<Pass>,
 ) -> Result<OrderId, Error> {
     let order = order_of(visitor, attempt);
-    let wish = Wish { show, seats, visitor, order };
+    let place = pass.and_then(|pass| pass.place_for(show, visitor));
+    let wish = Wish { show, seats, visitor, order, place };
+    if let Some(refusal) = refusal::from_memory(office, &wish).await {
+        return Err(refusal);
+    }
     for _ in 0..ROUNDS {
         match holds::hold(&office.pool, &wish).await {
             Err(error) if error.on_constraint("orders_one_at_a_time") => {}
@@ -56,14 +65,25 @@ pub async fn hold(
 async fn answer(office: &BoxOffice, wish: &Wish, verdict: Verdict) -> Result<OrderId, Error> {
     let wanted = wish.seats.seats();
     match verdict {
-        Verdict::Held => Ok(wish.order),
+        Verdict::Held => {
+            office.snapshots.taken(wish.show);
+            Ok(wish.order)
+        }
         Verdict::Repeated { same: true } => Ok(wish.order),
         Verdict::Repeated { same: false } => Err(Error::AttemptReused),
         Verdict::Unknown { seats } => Err(Error::UnknownSeat { seats }),
         Verdict::TooMany { holding } => Err(Error::too_many_seats(wanted, holding)),
+        Verdict::KeptLong => Err(Error::KeptTooLong),
         Verdict::NoShow => Err(Error::UnknownShow),
         Verdict::Closed => Err(Error::SalesClosed),
-        Verdict::Taken { seats, holding } => Err(taken(office, wish, seats, holding).await),
+        Verdict::NotOpen | Verdict::NotAdmitted => {
+            office.snapshots.lost(wish.show);
+            Err(if verdict == Verdict::NotOpen { Error::NotOpenYet } else { Error::NotYourTurn })
+        }
+        Verdict::Taken { seats, holding } => {
+            office.snapshots.lost(wish.show);
+            Err(taken(office, wish, seats, holding).await)
+        }
         Verdict::Overtaken => Err(Error::Unavailable),
     }
 }
@@ -84,6 +104,6 @@ async fn taken(office: &BoxOffice, wish: &Wish, taken: Vec<SeatNo>, holding: i64
     if others.is_empty() {
         Error::AlreadyYours { seats: yours, kept }
     } else {
-        Error::SeatTaken { seats: others, kept }
+        Error::SeatTaken { seats: others, kept, nearest: Vec::new() }
     }
 }

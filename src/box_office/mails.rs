@@ -1,16 +1,22 @@
 //! Mails to visitors: a consumer of the outbox. Tickets when an order is sold, news when money has gone back.
 //!
-//! One mail of a kind for an order, whatever is repeated: it is claimed in the database before it leaves. Only a crash
-//! between the mail server's "accepted" and our note of it can send one twice; both then have the same Message-ID. As files,
-//! which are named for the order, not even that.
+//! What is promised: each mail leaves at least once, nearly always exactly once, and none keeps others waiting.
+//! - One mail of a kind for an order, whatever is repeated: it is claimed in the database before it leaves, and noted as
+//!   sent when the mail server has said that it has it.
+//! - Between these two lies the mail server's answer. When that is lost (it hangs up or falls silent after the last line, or
+//!   we crash before our note) nobody knows whether it has the mail, and it is sent again: better twice than never. Both
+//!   then have the same Message-ID, by which mailboxes know them for one. As files, which are named for the order, not even
+//!   that.
+//! - A mail that the server puts off, or that makes it hang up, waits for itself and is tried again, after a minute first
+//!   and an hour at last, for three days. One that is refused for good is written off at once, with the server's words in
+//!   its row. The others go on meanwhile.
+//! - When no mail can leave (the server is away, or does not know our password), nothing is written off: the outbox waits.
 
-use std::path::PathBuf;
+mod post;
+
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use lettre::message::Mailbox;
-use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
-use uuid::Uuid;
 
 use super::{BoxOffice, fault};
 use crate::domain::Error;
@@ -20,6 +26,9 @@ use crate::domain::saga::Happening;
 use crate::domain::show::Show;
 use crate::store::mails::{self, Claim, Kind};
 use crate::store::{maps, orders, outbox, refunds, tickets};
+use post::{Letter, Trouble};
+
+pub use post::{Mailer, Post};
 
 /// The consumer's name, under which its position is kept.
 const CONSUMER: &str = "mails";
@@ -27,45 +36,11 @@ const CONSUMER: &str = "mails";
 /// How long a reader, or a claim on a mail, is left alone; longer than any mail takes.
 const LEASE: TimeDelta = TimeDelta::seconds(60);
 
-/// How many events are read at once.
+/// How many events, or mails that wait, are read at once.
 const HANDFUL: i64 = 100;
 
-/// How mails leave.
-#[derive(Debug)]
-pub enum Post {
-    /// As files of this folder, one a mail.
-    Folder(PathBuf),
-    /// To a mail server.
-    Smtp(Box<AsyncSmtpTransport<Tokio1Executor>>),
-}
-
-/// Writes and sends the mails of a cinema.
-#[derive(Debug)]
-pub struct Mailer {
-    /// How they leave.
-    pub post: Post,
-    /// Who they are from.
-    pub from: Address,
-    /// Where the site is for its visitors, such as `https://cinema.example`; the links begin with it.
-    pub site: String,
-}
-
-impl Mailer {
-    /// Mails leave as this text says: `smtp://name:password@host:587`, `smtps://..`, or a folder's path.
-    ///
-    /// # Errors
-    /// What is wrong with it, in one line.
-    pub fn new(post: &str, from: &str, site: &str) -> Result<Self, String> {
-        let post = if post.starts_with("smtp://") || post.starts_with("smtps://") {
-            let server = AsyncSmtpTransport::<Tokio1Executor>::from_url(post).map_err(|error| error.to_string())?;
-            Post::Smtp(Box::new(server.build()))
-        } else {
-            Post::Folder(PathBuf::from(post))
-        };
-        let from = from.parse().map_err(|error| format!("{from} is not a mail address: {error}"))?;
-        Ok(Self { post, from, site: site.trim_end_matches('/').to_owned() })
-    }
-}
+/// For how long a mail that is put off is tried again.
+const PERSEVERANCE: TimeDelta = TimeDelta::days(3);
 
 /// Delivers whatever the outbox brings, looking once every other second. Never ends; a server runs it beside its requests.
 pub async fn keep_delivering(office: &BoxOffice, mailer: &Mailer) {
@@ -82,29 +57,30 @@ pub async fn keep_delivering(office: &BoxOffice, mailer: &Mailer) {
 /// How often the outbox is looked into.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// Why a mail did not leave.
-#[derive(Debug, thiserror::Error)]
-enum Trouble {
-    /// It may leave later: the server is not there, the disk is full.
-    #[error("{0}")]
-    Now(String),
-    /// It never will: nobody lives at that address.
-    #[error("{0}")]
-    Ever(String),
-}
-
-/// Reads on in the outbox and sends what it asks for, until nothing is left or a mail cannot leave. How many left.
+/// Sends what waits and has come to its next try, then what the outbox asks for, until nothing is left or no mail can leave.
+/// How many left.
 ///
 /// # Errors
 /// When the database does.
 pub async fn deliver(office: &BoxOffice, mailer: &Mailer) -> Result<usize, Error> {
     let mut left = 0;
+    for (order, kind) in mails::due(&office.pool, LEASE, HANDFUL).await.map_err(fault)? {
+        match one(office, mailer, order, kind).await? {
+            Progress::Sent => left += 1,
+            Progress::NothingToSend => {}
+            Progress::Stuck => return Ok(left),
+        }
+    }
     while let Some(from) = outbox::take(&office.pool, CONSUMER, LEASE).await.map_err(fault)? {
         let batch = outbox::after(&office.pool, &from, HANDFUL).await.map_err(fault)?;
         let mut reached = from.clone();
         let mut stuck = false;
         for delivery in &batch {
-            match one(office, mailer, delivery.event.order, delivery.event.what).await? {
+            let Some(kind) = kind_of(delivery.event.what) else {
+                reached = delivery.position.clone();
+                continue;
+            };
+            match one(office, mailer, delivery.event.order, kind).await? {
                 Progress::Sent => left += 1,
                 Progress::NothingToSend => {}
                 Progress::Stuck => {
@@ -128,16 +104,19 @@ enum Progress {
     Stuck,
 }
 
-async fn one(office: &BoxOffice, mailer: &Mailer, id: OrderId, what: Happening) -> Result<Progress, Error> {
-    let kind = match what {
-        Happening::Sold => Kind::Tickets,
-        Happening::Refunded => Kind::Refund,
-        _ => return Ok(Progress::NothingToSend),
-    };
+const fn kind_of(what: Happening) -> Option<Kind> {
+    match what {
+        Happening::Sold => Some(Kind::Tickets),
+        Happening::Refunded => Some(Kind::Refund),
+        _ => None,
+    }
+}
+
+async fn one(office: &BoxOffice, mailer: &Mailer, id: OrderId, kind: Kind) -> Result<Progress, Error> {
     let recipient = match mails::claim(&office.pool, id, kind, LEASE).await.map_err(fault)? {
         Claim::Ours(recipient) => recipient,
-        Claim::Done => return Ok(Progress::NothingToSend),
-        Claim::Theirs => return Ok(Progress::Stuck),
+        // Or another server has it: should that one die, the mail is found among those that wait.
+        Claim::Done | Claim::Theirs => return Ok(Progress::NothingToSend),
     };
     let Some((order, _)) = orders::get(&office.pool, id).await.map_err(fault)? else {
         return Ok(Progress::NothingToSend);
@@ -149,7 +128,8 @@ async fn one(office: &BoxOffice, mailer: &Mailer, id: OrderId, what: Happening) 
         Kind::Tickets => tickets_text(office, mailer, &order, &show).await?,
         Kind::Refund => refund_text(office, mailer, &order, &show).await?,
     };
-    match mailer.send(office, &order, kind, &recipient, subject, text).await {
+    let name = format!("{}-{}", order.id, kind.as_str());
+    match mailer.send(Letter { name, sender: &office.cinema.name, to: &recipient, subject, text }).await {
         Ok(()) => {
             mails::sent(&office.pool, id, kind).await.map_err(fault)?;
             Ok(Progress::Sent)
@@ -160,7 +140,12 @@ async fn one(office: &BoxOffice, mailer: &Mailer, id: OrderId, what: Happening) 
             Ok(Progress::NothingToSend)
         }
         Err(Trouble::Now(why)) => {
-            tracing::warn!(order = %id, why, "a mail could not leave; it will be tried again");
+            tracing::warn!(order = %id, why, "a mail was put off; it will be tried again");
+            mails::put_off(&office.pool, id, kind, &why, PERSEVERANCE).await.map_err(fault)?;
+            Ok(Progress::NothingToSend)
+        }
+        Err(Trouble::All(why)) => {
+            tracing::warn!(order = %id, why, "no mail can leave; they wait");
             mails::unclaim(&office.pool, id, kind).await.map_err(fault)?;
             Ok(Progress::Stuck)
         }
@@ -216,43 +201,4 @@ async fn refund_text(
         name = cinema.name,
     );
     Ok((format!("Your refund: {}", show.film.title), text))
-}
-
-impl Mailer {
-    async fn send(
-        &self,
-        office: &BoxOffice,
-        order: &Order,
-        kind: Kind,
-        to: &str,
-        subject: String,
-        text: String,
-    ) -> Result<(), Trouble> {
-        let to: Address = to.parse().map_err(|error| Trouble::Ever(format!("{to}: {error}")))?;
-        let message = Message::builder()
-            .from(Mailbox::new(Some(office.cinema.name.clone()), self.from.clone()))
-            .to(Mailbox::new(None, to))
-            .message_id(Some(format!("<{}.{}@{}>", order.id, kind.as_str(), self.from.domain())))
-            .subject(subject)
-            .body(text)
-            .map_err(|error| Trouble::Ever(error.to_string()))?;
-        match &self.post {
-            Post::Smtp(server) => match server.send(message).await {
-                Ok(_) => Ok(()),
-                Err(error) if error.is_permanent() => Err(Trouble::Ever(error.to_string())),
-                Err(error) => Err(Trouble::Now(error.to_string())),
-            },
-            Post::Folder(folder) => {
-                // Written beside its place and moved there when it is whole: whoever collects mails finds no half ones.
-                let name = format!("{}-{}.eml", order.id, kind.as_str());
-                let half = folder.join(format!(".{name}.{}", Uuid::new_v4().simple()));
-                let written = async {
-                    tokio::fs::create_dir_all(folder).await?;
-                    tokio::fs::write(&half, message.formatted()).await?;
-                    tokio::fs::rename(&half, folder.join(&name)).await
-                };
-                written.await.map_err(|error| Trouble::Now(format!("{}: {error}", folder.display())))
-            }
-        }
-    }
 }

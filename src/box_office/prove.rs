@@ -65,11 +65,11 @@ fn differences(theirs: &[Listed], ours: &[Booked], set_aside: &HashSet<String>) 
                     ));
                 }
             }
+            (None, _) if set_aside.contains(&charge.reference) => {}
             (None, Some(payment)) if payment.open => {}
             (None, Some(payment)) => {
                 found.push(format!("charge {} of payment {}: captured there, not here", charge.reference, payment.id));
             }
-            (None, None) if set_aside.contains(&charge.reference) => {}
             (None, None) => found.push(format!("charge {}: captured there, unknown here", charge.reference)),
         }
     }

@@ -1,13 +1,13 @@
 //! Recovery: whatever a crash, a silent gateway or a lost answer left open is finished by whoever looks next. No process has
-//! to do it: the order's page does, a message of the gateway does, and so does `matinee reconcile`, which a server also runs
-//! when it starts and when a gateway that was silent answers again.
+//! to do it: the order's page does, a message of the gateway does, and so does `matinee reconcile`, which every server also
+//! runs beside its requests.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::checkout::{self, PATIENCE};
+use super::checkout;
 use super::gateway::Charge;
 use super::{BoxOffice, fault};
 use crate::domain::Error;
@@ -23,12 +23,12 @@ const HANDFUL: i64 = 20;
 /// How long others leave alone what somebody has taken.
 const LEASE: TimeDelta = TimeDelta::seconds(30);
 
-/// How long recovery waits before it looks again at what is still open.
+/// How long recovery waits before it looks again at what is open.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Longer than any charge can still be under way in a living server.
-fn grace() -> TimeDelta {
-    TimeDelta::seconds(PATIENCE.as_secs().cast_signed() + 15)
+fn grace(office: &BoxOffice) -> TimeDelta {
+    TimeDelta::seconds(office.patience.as_secs().cast_signed() + 15)
 }
 
 /// What a reconciliation did.
@@ -54,7 +54,7 @@ pub async fn resume(office: &Arc<BoxOffice>, order: OrderId) -> Result<(), Error
     let office = Arc::clone(office);
     // Not to be stopped halfway by somebody who closes the page.
     let task = tokio::spawn(async move {
-        for payment in payments::take_open(&office.pool, Some(order), grace(), HANDFUL).await.map_err(fault)? {
+        for payment in payments::take_open(&office.pool, Some(order), grace(&office), HANDFUL).await.map_err(fault)? {
             look_up(&office, &payment).await?;
         }
         checkout::refund_owed(&office, order, Actor::Recovery).await
@@ -73,7 +73,7 @@ pub async fn resume(office: &Arc<BoxOffice>, order: OrderId) -> Result<(), Error
 pub async fn reconcile(office: &BoxOffice) -> Result<Reconciled, Error> {
     let mut done = Reconciled::default();
     loop {
-        let open = payments::take_open(&office.pool, None, grace(), HANDFUL).await.map_err(fault)?;
+        let open = payments::take_open(&office.pool, None, grace(office), HANDFUL).await.map_err(fault)?;
         let owed = refunds::take_owed(&office.pool, None, LEASE, HANDFUL).await.map_err(fault)?;
         if open.is_empty() && owed.is_empty() {
             return Ok(done);
@@ -123,34 +123,47 @@ pub async fn refund_made(office: &BoxOffice, charge: &str, reference: &str) -> R
     }
 }
 
-/// Finishes what is open when a server starts, and whatever a silent gateway leaves open while it runs. Never ends; a server
-/// runs it beside its requests. It looks only while something is open.
+/// Finishes what is open when a server starts, and looks again and again while it runs: what a silent gateway or a database
+/// out of reach left open may be anybody's, and who left it open may be gone for good. Never ends; a server runs it beside its
+/// requests. As long as nothing is open, a look is one small question.
 pub async fn keep_recovering(office: &BoxOffice) {
     loop {
-        match reconcile(office).await {
+        let done = match payments::anything_open(&office.pool).await {
+            Ok(true) => reconcile(office).await,
+            Ok(false) => Ok(Reconciled::default()),
+            Err(error) => Err(fault(error)),
+        };
+        match done {
             Ok(done) if done != Reconciled::default() => tracing::info!(?done, "recovered"),
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "recovery could not go on"),
         }
-        match payments::anything_open(&office.pool).await {
-            Ok(false) => office.left_open.notified().await,
-            Ok(true) => tokio::time::sleep(PAUSE).await,
-            Err(error) => {
-                tracing::warn!(%error, "recovery could not look");
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
 /// Takes the gateway's own word for a payment, as its messages bring it: at any time, in any order, any number of times.
 /// Money for a payment that nobody knows is set aside as an incident.
 ///
+/// That money was taken stays true. That a card was declined may be the news of an earlier try, come late: whoever was told
+/// so and left would be charged all the same. So this is asked once more, which also closes the payment's key.
+///
 /// # Errors
-/// When the database does.
+/// When the database does; [`Error::Unavailable`] when the gateway, asked, does not answer.
 pub async fn learn(office: &Arc<BoxOffice>, payment: PaymentId, decision: Charge) -> Result<(), Error> {
     let office = Arc::clone(office);
-    let task = tokio::spawn(async move { checkout::settle(&office, payment, Some(decision), Actor::Gateway).await });
+    let task = tokio::spawn(async move {
+        if matches!(decision, Charge::Captured(_)) {
+            return checkout::settle(&office, payment, Some(decision), Actor::Gateway).await;
+        }
+        match payments::get(&office.pool, payment).await.map_err(fault)? {
+            Some(known) if known.state == PaymentState::Started => {
+                let answered = checkout::ask(&office, payment, Actor::Gateway, false).await?;
+                if answered { Ok(()) } else { Err(Error::Unavailable) }
+            }
+            _ => Ok(()),
+        }
+    });
     task.await.unwrap_or_else(|panic| {
         tracing::error!(%panic, "learning a payment's fate panicked");
         Err(Error::Unavailable)

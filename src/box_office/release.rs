@@ -15,6 +15,7 @@ use crate::store::{holds, orders};
 pub async fn release(office: &BoxOffice, visitor: VisitorId, order: OrderId) -> Result<ShowId, Error> {
     let before = owned(office, visitor, order).await?;
     if holds::release(&office.pool, order).await.map_err(fault)? {
+        office.snapshots.freed(before.show);
         return Ok(before.show);
     }
     match owned(office, visitor, order).await?.state {

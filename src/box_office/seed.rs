@@ -9,7 +9,8 @@ use uuid::Uuid;
 
 use super::demo::{CINEMA, FILMS, HALLS, ZONE};
 use crate::domain::cinema::Cinema;
-use crate::domain::ids::{PlanId, ShowId};
+use crate::domain::ids::{PaymentId, PlanId, ShowId};
+use crate::domain::money::Money;
 use crate::domain::plan::{Kind, Plan};
 use crate::domain::seat::HoldWindow;
 use crate::domain::show::Film;
@@ -34,29 +35,68 @@ pub struct Seeded {
     pub sold: usize,
 }
 
+/// What somebody paid before the demo cinema began: by which payment, and how much.
+pub type Bill = (PaymentId, Money);
+
 /// Loads the demo cinema: halls, films, a week of shows from today on, some of them well sold. May be run again, any day:
 /// what is there stays, what the week lacks is added.
 ///
+/// The money for what is sold lies with the gateway, in books that are not ours: `charge` names the charge that took each
+/// bill, the same for the same bill however often it is asked; or it says that this gateway has no such past, and then
+/// nothing is sold.
+///
 /// # Errors
-/// When the database refuses.
-pub async fn seed(pool: &PgPool) -> StoreResult<Seeded> {
+/// When the database refuses, or whoever keeps the gateway's books.
+pub async fn seed<E: From<StoreError>>(
+    pool: &PgPool,
+    charge: impl AsyncFn(Vec<Bill>) -> Result<Option<Vec<String>>, E>,
+) -> Result<Seeded, E> {
     let mut cookie_key = vec![0_u8; 64];
     rand::rng().fill_bytes(&mut cookie_key);
     cinemas::create(pool, &Cinema { name: CINEMA.to_owned(), zone: ZONE }, &cookie_key).await?;
     let Some((cinema, _)) = cinemas::get(pool).await? else {
-        return Err(StoreError::Schema("the cinema's row has vanished".to_owned()));
+        return Err(StoreError::Schema("the cinema's row has vanished".to_owned()).into());
     };
     set_up_halls_and_films(pool).await?;
     let today = cinema.date(Utc::now());
     let mut total = Seeded::default();
     for ahead in 0..DAYS {
         let Some(day) = today.checked_add_days(chrono::Days::new(ahead)) else { break };
-        let added = add_day(pool, &cinema, day).await?;
-        total.shows += added.shows;
-        total.seats += added.seats;
-        total.sold += added.sold;
+        let mut shows = shows_of(&cinema, day)?;
+        let known = setup::known(pool, &shows.iter().map(|(show, ..)| show.id).collect::<Vec<_>>()).await?;
+        shows.retain(|(show, ..)| !known.contains(&show.id));
+        if shows.is_empty() {
+            continue;
+        }
+        let bills: Vec<Bill> =
+            shows.iter().flat_map(|(show, plan, sold)| sold.iter().map(move |order| bill(order, plan, show))).collect();
+        let count = bills.len();
+        // First the gateway's books: whoever is stopped here finds the same charges when the shows are added after all.
+        let charges = charge(bills).await?;
+        if charges.as_ref().is_some_and(|charges| charges.len() != count) {
+            return Err(StoreError::Schema("a bill of the past is not charged".to_owned()).into());
+        }
+        let mut charges = charges.map(Vec::into_iter);
+        for (show, plan, mut sold) in shows {
+            match &mut charges {
+                Some(charges) => sold.iter_mut().zip(charges).for_each(|(order, charge)| order.charge = charge),
+                None => sold.clear(),
+            }
+            let (seats, tickets) = (plan.places().len(), sold.iter().map(|order| order.seats.len()).sum::<usize>());
+            if add_show(pool, show, plan, sold).await? {
+                total.shows += 1;
+                total.seats += seats;
+                total.sold += tickets;
+            }
+        }
     }
     Ok(total)
+}
+
+fn bill(order: &SoldOrder, plan: &Plan, show: &NewShow) -> Bill {
+    let place = |no: i16| plan.places().get(usize::from(no.cast_unsigned()).checked_sub(1)?);
+    let price = |no: &i16| show.zone_prices.get(place(*no)?.zone).copied();
+    (PaymentId(order.payment), Money::new(order.seats.iter().filter_map(price).sum(), show.currency))
 }
 
 /// The same name is the same row, so that seeding twice adds nothing.
@@ -92,8 +132,9 @@ async fn set_up_halls_and_films(pool: &PgPool) -> StoreResult<()> {
     .await
 }
 
-async fn add_day(pool: &PgPool, cinema: &Cinema, day: NaiveDate) -> StoreResult<Seeded> {
-    let mut total = Seeded::default();
+/// A day's shows, with what of each was sold before.
+fn shows_of(cinema: &Cinema, day: NaiveDate) -> StoreResult<Vec<(NewShow, Plan, Vec<SoldOrder>)>> {
+    let mut shows = Vec::new();
     for (hall_index, hall) in HALLS.iter().enumerate() {
         let plan = Plan::parse(hall.plan).map_err(|error| StoreError::Schema(error.to_string()))?;
         for (slot, minutes) in hall.starts.iter().enumerate() {
@@ -120,15 +161,10 @@ async fn add_day(pool: &PgPool, cinema: &Cinema, day: NaiveDate) -> StoreResult<
                 zone_prices: hall.zone_prices.to_vec(),
             };
             let sold = sold_already(&plan, &name);
-            let (seats, tickets) = (plan.places().len(), sold.iter().map(|order| order.seats.len()).sum::<usize>());
-            if add_show(pool, show, plan.clone(), sold).await? {
-                total.shows += 1;
-                total.seats += seats;
-                total.sold += tickets;
-            }
+            shows.push((show, plan.clone(), sold));
         }
     }
-    Ok(total)
+    Ok(shows)
 }
 
 async fn add_show(pool: &PgPool, show: NewShow, plan: Plan, sold: Vec<SoldOrder>) -> StoreResult<bool> {
@@ -188,6 +224,9 @@ fn sold_already(plan: &Plan, show: &str) -> Vec<SoldOrder> {
             visitor: Uuid::new_v4(),
             codes: run.iter().map(|_| TicketCode::from_random(rand::random()).to_string()).collect(),
             seats: run.iter().map(|seat| places[*seat].no.0).collect(),
+            // The same show's nth payment is always the same one: its charge is found again.
+            payment: id("payment", &format!("{show}:{}", orders.len())),
+            charge: String::new(),
         });
     }
     orders

@@ -1,6 +1,6 @@
 //! The cinema: its name and the zone its clocks show.
 
-use chrono::{DateTime, NaiveDate, TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
 use super::local_time::zone_abbreviation;
@@ -38,6 +38,11 @@ impl Cinema {
     /// The date on the cinema's calendar.
     pub fn date(&self, instant: DateTime<Utc>) -> NaiveDate {
         instant.with_timezone(&self.zone).date_naive()
+    }
+
+    /// What the cinema's clock shows, as an instant: the first one where it shows that twice, none where it never does.
+    pub fn instant(&self, local: NaiveDateTime) -> Option<DateTime<Utc>> {
+        self.zone.from_local_datetime(&local).earliest().map(|instant| instant.with_timezone(&Utc))
     }
 
     /// When a day begins in the cinema's zone: its first instant, also where clocks jump over midnight.

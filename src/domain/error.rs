@@ -13,6 +13,8 @@ pub enum Error {
         seats: Vec<SeatNo>,
         /// The other wanted ones: still free when this was decided, so that a form can keep them picked.
         kept: Vec<SeatNo>,
+        /// As many free seats side by side, as near as can be; empty when there are none, or nobody looked for them.
+        nearest: Vec<SeatNo>,
     },
     /// Some of the wanted seats are the visitor's already, by another order: from another tab, or a form sent before.
     /// Nothing was held anew.
@@ -48,6 +50,20 @@ pub enum Error {
     /// The show's sales cut-off has passed.
     #[error("Online sales for this show are closed.")]
     SalesClosed,
+    /// The show's sale has not opened.
+    #[error("The sale for this show has not opened yet.")]
+    NotOpenYet,
+    /// The show has a waiting room, and it is not this visitor's turn, or no longer.
+    #[error("It is not your turn yet: please wait in the show's waiting room.")]
+    NotYourTurn,
+    /// The visitor has held some of these seats again and again without buying them.
+    #[error(
+        "You have held some of these seats for a long time today without buying them, so now it is the turn of others. Please pick other seats, or try again tomorrow."
+    )]
+    KeptTooLong,
+    /// Too many commands from this visitor, or from this address.
+    #[error("That was too much at once. Please wait a moment, then try again.")]
+    TooManyRequests,
     /// No such order, or not this visitor's.
     #[error("There is no such order.")]
     UnknownOrder,
@@ -128,10 +144,14 @@ fn too_many_words(asked: u16, holding: u16) -> String {
 
 impl Error {
     /// The errors that carry nothing.
-    pub const PLAIN: [Self; 13] = [
+    pub const PLAIN: [Self; 17] = [
         Self::NoSeats,
         Self::UnknownShow,
         Self::SalesClosed,
+        Self::NotOpenYet,
+        Self::NotYourTurn,
+        Self::KeptTooLong,
+        Self::TooManyRequests,
         Self::UnknownOrder,
         Self::HoldLapsed,
         Self::AlreadyReleased,
@@ -163,6 +183,10 @@ impl Error {
             Self::UnknownSeat { .. } => "unknown_seat",
             Self::UnknownShow => "unknown_show",
             Self::SalesClosed => "sales_closed",
+            Self::NotOpenYet => "not_open_yet",
+            Self::NotYourTurn => "not_your_turn",
+            Self::KeptTooLong => "kept_too_long",
+            Self::TooManyRequests => "too_many_requests",
             Self::UnknownOrder => "unknown_order",
             Self::HoldLapsed => "hold_lapsed",
             Self::AlreadyReleased => "already_released",
@@ -184,11 +208,15 @@ impl Error {
             Self::SeatTaken { .. }
             | Self::AlreadyYours { .. }
             | Self::SalesClosed
+            | Self::NotOpenYet
+            | Self::KeptTooLong
             | Self::HoldLapsed
             | Self::AlreadyReleased => 409,
             Self::PaymentInProgress | Self::AlreadySold => 409,
             Self::NoSeats | Self::TooManySeats { .. } | Self::UnknownSeat { .. } => 422,
             Self::AttemptReused | Self::NotACard | Self::NotAnAddress | Self::BadInput { .. } => 422,
+            Self::NotYourTurn => 403,
+            Self::TooManyRequests => 429,
             Self::UnknownShow | Self::UnknownOrder => 404,
             Self::Unreachable | Self::Unavailable => 503,
             Self::Internal { .. } => 500,

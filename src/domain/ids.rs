@@ -56,6 +56,25 @@ uuid_newtype! {
     Attempt
 }
 
+/// The number that operators call an incident by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IncidentId(pub i64);
+
+impl fmt::Display for IncidentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for IncidentId {
+    type Err = std::num::ParseIntError;
+
+    /// As it is listed, with its `#` or without.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.strip_prefix('#').unwrap_or(text).parse().map(Self)
+    }
+}
+
 /// Who is asking: the id of a session. It is a secret (it is what the cookie carries), so it is never printed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VisitorId(pub Uuid);

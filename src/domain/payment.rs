@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::Error;
 use super::ids::{Attempt, OrderId, PaymentId};
+use super::incident::Evidence;
 use super::money::Money;
 
 /// A card number as typed, checked for its form only. Kept no longer than the call to the gateway, never stored, never
@@ -139,6 +140,8 @@ pub struct Capture {
     pub reference: String,
     /// How much it took.
     pub amount: Money,
+    /// Its words, in case they turn out to be an incident; `None` when nobody has kept them.
+    pub evidence: Option<Evidence>,
 }
 
 /// Why money goes back.

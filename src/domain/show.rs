@@ -6,7 +6,9 @@ use chrono::{DateTime, Utc};
 
 use super::ids::ShowId;
 use super::money::{Currency, Money};
-use super::plan::Plan;
+use super::nearest::Spot;
+use super::plan::{Kind, Place, Plan};
+use super::queue::Opening;
 use super::seat::{HoldWindow, SeatNo, Status};
 
 /// A film, as a show names it.
@@ -41,6 +43,8 @@ pub struct Show {
     pub starts_at: DateTime<Utc>,
     /// When online sales end: the start plus a grace for trailers. Data, refused by the hold itself.
     pub sales_close_at: DateTime<Utc>,
+    /// When its sale opens; `None`: it is on sale.
+    pub opening: Option<Opening>,
     /// How long a hold lasts.
     pub hold_window: HoldWindow,
     /// Of all its prices.
@@ -61,7 +65,7 @@ impl Show {
             || format!("seat {no}"),
             |place| {
                 let kind = match place.kind {
-                    super::plan::Kind::Standard => String::new(),
+                    Kind::Standard => String::new(),
                     kind => format!(", {} place", kind.as_str()),
                 };
                 format!(
@@ -96,4 +100,26 @@ pub struct SeatMap {
     pub now: DateTime<Utc>,
     /// By ascending seat number.
     pub seats: Vec<Seat>,
+}
+
+impl SeatMap {
+    /// Where everything stands and what is free, for finding the nearest equal choice.
+    pub fn spots(&self) -> Vec<Spot> {
+        let window = self.show.hold_window;
+        let places = self.show.plan.places().iter().zip(&self.seats);
+        let spot = |(place, seat): (&Place, &Seat)| Spot {
+            no: place.no,
+            row: i32::try_from(place.row).unwrap_or(i32::MAX),
+            column: place.column.into(),
+            zone: i32::try_from(place.zone).unwrap_or(i32::MAX),
+            free: place.kind == Kind::Standard && window.is_available(seat.status, seat.locked_at, self.now),
+        };
+        places.map(spot).collect()
+    }
+
+    /// The seat of a number.
+    pub fn seat(&self, no: SeatNo) -> Option<&Seat> {
+        let index = self.seats.binary_search_by_key(&no, |seat| seat.no).ok()?;
+        self.seats.get(index)
+    }
 }

@@ -15,6 +15,7 @@ mod cards;
 mod charge;
 mod error;
 mod hosted;
+pub mod past;
 pub mod signature;
 mod webhooks;
 
@@ -30,6 +31,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 use books::Books;
 pub use cards::{TEST_CARDS, TestCard};
+
 pub use webhooks::deliver;
 
 /// What a gateway runs with. Several may run with the same, on one database.

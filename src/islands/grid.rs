@@ -52,12 +52,37 @@ pub struct Seat {
     news: bool,
 }
 
+/// One question at a time; what comes up meanwhile is asked once more behind it.
+#[derive(Debug, Default)]
+pub struct Asks {
+    busy: bool,
+    more: bool,
+}
+
+impl Asks {
+    /// Whether to ask now; if somebody does already, it is noted.
+    pub fn begin(&mut self) -> bool {
+        self.more = self.busy;
+        !std::mem::replace(&mut self.busy, true)
+    }
+
+    /// A question was answered: whether to ask again.
+    pub fn again(&mut self) -> bool {
+        self.busy = std::mem::take(&mut self.more);
+        self.busy
+    }
+}
+
 /// The seats of the page, in reading order and so by ascending number.
 #[derive(Debug)]
 pub struct Grid {
     pub facts: Facts,
     pub map: HtmlElement,
     pub seats: Vec<Seat>,
+    /// Which version of the map these are, in digits.
+    pub version: String,
+    /// Questions to the server.
+    pub asks: Asks,
     /// The database's clock less the page's own, in milliseconds.
     clock_lead_ms: f64,
     /// What the server's clock showed when it last said something new.
@@ -85,7 +110,8 @@ impl Grid {
                 )?);
             }
         }
-        Some(Self { facts, map, seats, clock_lead_ms, last_word_ms: 0.0 })
+        let version = map.dataset().get("version")?;
+        Some(Self { facts, map, seats, version, asks: Asks::default(), clock_lead_ms, last_word_ms: 0.0 })
     }
 
     /// The database's clock now, as well as this page can know it.

@@ -11,6 +11,7 @@ mod browser;
 mod countdown;
 mod grid;
 mod keyboard;
+mod live;
 mod notice;
 mod picker;
 mod refresh;

@@ -123,6 +123,8 @@ fn send(grid: &Shared, form: &HtmlElement) {
             Err(refusal) => {
                 set_attribute(&button, "aria-busy", None);
                 refuse(&grid, &seats, &refusal).await;
+                // Whatever the map learned meanwhile was left alone, and it may be one's own hold whose answer was lost.
+                refresh::now_and_then(&grid);
             }
         }
     });
@@ -144,7 +146,7 @@ async fn refuse(grid: &Shared, wanted: &[SeatNo], refusal: &Refusal) {
         // What this page shows was overtaken by another tab, or by the clock: the page as it is now says what is held
         // already, or that sales are over. What can still be had stays picked.
         // And so when a hold whose answer was lost went through after all, and then other seats were picked.
-        "already_yours" | "sales_closed" | "attempt_reused" => {
+        "already_yours" | "sales_closed" | "attempt_reused" | "not_open_yet" | "not_your_turn" => {
             let show = grid.borrow().facts.show.clone();
             reopen(&show, wanted.iter().filter(|no| !refusal.seats.contains(no)));
             return;

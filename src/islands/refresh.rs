@@ -1,4 +1,4 @@
-//! Keeping the map true: the server's word every few seconds, and in between the shared rule alone.
+//! Keeping the map true: by the live stream, or else by asking every few seconds; and in between by the shared rule alone.
 
 use std::rc::Rc;
 use std::str::FromStr;
@@ -8,25 +8,28 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Event;
 
-use super::browser::{after, array, find, get_json, is_visible, number, on, reopen, seats, text, time_ms};
+use super::browser::{after, array, digits, find, get_json, is_visible, number, on, reopen, seats, text, time_ms};
 use super::grid::{Grid, instant};
+use super::live::{self, Stream};
 use super::notice;
 use super::picker::{Shared, set_text, show_picks};
 use crate::domain::seat::{SeatNo, Status, taken_words};
 
-/// How often a visible map asks. An unchanged map is answered by its ETag alone.
+/// How often a visible map asks while it has no stream. An unchanged map is answered by its ETag alone.
 const EVERY_MS: f64 = 4_000.0;
+
+/// After so long a hold that won is answered, too.
+const ANSWERED_MS: f64 = 1_000.0;
 
 /// Starts both clocks.
 pub fn start(grid: &Shared) {
     watch_lapses(Rc::clone(grid));
-    ask_again(Rc::clone(grid));
+    ask_again(Rc::clone(grid), live::start(grid));
     let woken = Rc::clone(grid);
     // A laptop that slept, a tab that lay behind others: ask at once when somebody looks.
     let wake = move |_: Event| {
         if is_visible() {
-            let grid = Rc::clone(&woken);
-            spawn_local(async move { now(&grid).await });
+            now_and_then(&woken);
         }
     };
     on(&document(), "visibilitychange", wake.clone());
@@ -44,28 +47,60 @@ fn watch_lapses(grid: Shared) {
     });
 }
 
-fn ask_again(grid: Shared) {
+fn ask_again(grid: Shared, stream: Rc<Stream>) {
     after(EVERY_MS, move || {
         spawn_local(async move {
-            if is_visible() {
+            if is_visible() && !stream.is_alive() {
                 now(&grid).await;
+                live::open(&grid, &stream);
             }
-            ask_again(grid);
+            ask_again(grid, stream);
         });
     });
 }
 
+/// Asks the server and redraws; once, however often this is called while it asks, and once more then.
+pub fn now_and_then(grid: &Shared) {
+    if grid.borrow_mut().asks.begin() {
+        let grid = Rc::clone(grid);
+        spawn_local(async move {
+            loop {
+                now(&grid).await;
+                if !grid.borrow_mut().asks.again() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
 /// Asks the server and redraws.
 pub async fn now(shared: &Shared) {
-    let path = format!("/shows/{}/seats", shared.borrow().facts.show);
+    let (path, before) = {
+        let grid = shared.borrow();
+        (format!("/shows/{}/seats", grid.facts.show), grid.version.clone())
+    };
     let Some(json) = get_json(&path).await else { return };
+    // The stream may have said something newer meanwhile; if it did not, its next word will show that.
+    if shared.borrow().version == before {
+        take(shared, &json).await;
+    }
+}
+
+/// Redraws by what the stream said.
+pub fn apply(grid: &Shared, json: JsValue) {
+    let grid = Rc::clone(grid);
+    spawn_local(async move { take(&grid, &json).await });
+}
+
+async fn take(shared: &Shared, json: &JsValue) {
     // One's own hold may be in the answer before its own answer is here, which leads to the payment page.
     if is_sending() {
         return;
     }
     let (wanted, lost, show) = {
         let mut grid = shared.borrow_mut();
-        take_in(&mut grid, &json);
+        take_in(&mut grid, json);
         let wanted = grid.picked_numbers();
         (wanted, grid.redraw(), grid.facts.show.clone())
     };
@@ -77,21 +112,35 @@ pub async fn now(shared: &Shared) {
 /// Some picks went while one looked. To others, or to oneself: by another tab, or by a hold whose answer never came. What
 /// is one's own is never called taken; the page as it is now says that it is held, and how to go on.
 async fn tell(shared: &Shared, show: &str, wanted: &[SeatNo], lost: &[SeatNo]) {
+    if is_sending() || find_mine(show, wanted, lost).await {
+        return;
+    }
+    {
+        let grid = shared.borrow();
+        show_picks(&grid);
+        notice::tell_taken(&grid, wanted, lost, false);
+        // The notice may be out of sight, above a big hall: the bar with the picks is not.
+        if let Some(line) = find(".limit") {
+            set_text(&line, &taken_words(&grid.names(lost), lost.len(), false, ""));
+        }
+    }
+    // The stream may be quicker than the answer to the other tab's hold, which makes a stranger known: ask once more then.
+    let (show, wanted, lost) = (show.to_owned(), wanted.to_vec(), lost.to_vec());
+    after(ANSWERED_MS, move || {
+        spawn_local(async move {
+            find_mine(&show, &wanted, &lost).await;
+        });
+    });
+}
+
+/// If some of the lost picks are the visitor's own by now, the page is loaded as it is now.
+async fn find_mine(show: &str, wanted: &[SeatNo], lost: &[SeatNo]) -> bool {
     let mine = get_json(&format!("/shows/{show}/mine")).await.map(|json| seats(&json)).unwrap_or_default();
-    if is_sending() {
-        return;
-    }
-    if lost.iter().any(|no| mine.contains(no)) {
+    let found = lost.iter().any(|no| mine.contains(no));
+    if found && !is_sending() {
         reopen(show, wanted.iter().filter(|no| !lost.contains(no)));
-        return;
     }
-    let grid = shared.borrow();
-    show_picks(&grid);
-    notice::tell_taken(&grid, wanted, lost, false);
-    // The notice may be out of sight, above a big hall: the bar with the picks is not.
-    if let Some(line) = find(".limit") {
-        set_text(&line, &taken_words(&grid.names(lost), lost.len(), false, ""));
-    }
+    found || is_sending()
 }
 
 /// Whether a hold is on its way, or the page it leads to.
@@ -102,6 +151,9 @@ fn is_sending() -> bool {
 fn take_in(grid: &mut Grid, json: &JsValue) {
     if let Some(server_ms) = time_ms(json, "now") {
         grid.set_clock(server_ms);
+    }
+    if let Some(version) = digits(json, "version") {
+        grid.version = version;
     }
     for seat in array(json, "seats").iter() {
         let no = number(&seat, "no").map(|no| SeatNo(no as i16));

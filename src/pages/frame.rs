@@ -13,6 +13,7 @@ use super::my_orders::MyOrders;
 use super::order::OrderPage;
 use super::payment::Payment;
 use super::problem::NotFound;
+use super::queue::Queue;
 use super::seat_picker::SeatPicker;
 use super::whats_on::WhatsOn;
 use crate::request;
@@ -43,7 +44,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
 /// Only the seat map and the payment page move; the others are sent without a script.
 fn has_islands() -> bool {
     let path = use_context::<http::request::Parts>().map(|parts| parts.uri.path().to_owned()).unwrap_or_default();
-    path.starts_with("/shows/") || path.ends_with("/pay")
+    (path.starts_with("/shows/") && !path.ends_with("/queue")) || path.ends_with("/pay")
 }
 
 /// A page runs its own script and nothing else, is framed by nobody, and posts to nobody else.
@@ -70,6 +71,7 @@ pub fn App() -> impl IntoView {
             <FlatRoutes fallback=NotFound>
                 <Route path=StaticSegment("") view=WhatsOn ssr=SsrMode::Async/>
                 <Route path=(StaticSegment("shows"), ParamSegment("show")) view=SeatPicker ssr=SsrMode::Async/>
+                <Route path=(StaticSegment("shows"), ParamSegment("show"), StaticSegment("queue")) view=Queue ssr=SsrMode::Async/>
                 <Route path=(StaticSegment("orders"), ParamSegment("order"), StaticSegment("pay")) view=Payment ssr=SsrMode::Async/>
                 <Route path=(StaticSegment("orders"), ParamSegment("order")) view=OrderPage ssr=SsrMode::Async/>
                 <Route path=StaticSegment("my") view=MyOrders ssr=SsrMode::Async/>

@@ -7,6 +7,7 @@ mod order;
 mod parts;
 mod payment;
 mod problem;
+mod queue;
 mod seat_picker;
 mod seat_rows;
 mod story;

@@ -223,7 +223,14 @@ impl Story {
                 view! { <a class="button primary" href=format!("/orders/{}/pay", order.id)>"Continue to payment"</a> }
                     .into_any()
             }
-            Next::Confirm(url) => view! { <a class="button primary" href=url>"Confirm the payment"</a> }.into_any(),
+            Next::Confirm(url) => {
+                // Straight from the payment form. Whoever comes back to this address by Back is led there again, and from
+                // there here, without the word.
+                if request::query("confirm").is_some() {
+                    request::go_on_to(&url);
+                }
+                view! { <a class="button primary" href=url>"Confirm the payment"</a> }.into_any()
+            }
             Next::Wait => view! {
                 <a class="button primary" href=format!("/orders/{}", order.id)>"Look again"</a>
             }

@@ -1,5 +1,7 @@
 //! The seat picker: a form that works by itself, and the grid island that makes it live.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
@@ -11,15 +13,15 @@ use crate::domain::cinema::Cinema;
 use crate::domain::hold::MOST_SEATS;
 use crate::domain::ids::{ShowId, VisitorId};
 use crate::domain::local_time::WallClock;
-use crate::domain::nearest::{Spot, nearest};
+use crate::domain::nearest::nearest;
 use crate::domain::order::{Order, OrderState};
-use crate::domain::plan::Kind;
 use crate::domain::seat::SeatNo;
 use crate::domain::show::{SeatMap, Show};
 use crate::domain::{Error, seat};
 use crate::islands::SeatGrid;
 use crate::request;
-use crate::store::{StoreResult, maps, orders};
+use crate::store::snapshots::Snapshot;
+use crate::store::{StoreResult, orders};
 
 /// The seats of a show.
 #[component]
@@ -29,28 +31,46 @@ pub fn SeatPicker() -> impl IntoView {
         let Some(show) = show else { return not_found() };
         let office = request::office();
         match read(&office, show, request::visitor()).await {
-            Ok(Some((map, held))) => picker(&office.cinema, &map, &held).into_any(),
+            // Whoever holds seats came in before.
+            Ok(Some((snapshot, held))) if held.is_empty() && must_wait(&office, &snapshot) => {
+                request::redirect_page(&format!("/shows/{show}/queue"));
+                ().into_any()
+            }
+            Ok(Some((snapshot, held))) => picker(&office.cinema, &snapshot, &held).into_any(),
             Ok(None) => not_found(),
             Err(error) => failed(error),
         }
     })
 }
 
+/// Whether the show has a waiting room that does not let this visitor in now.
+fn must_wait(office: &BoxOffice, snapshot: &Snapshot) -> bool {
+    let show = &snapshot.map.show;
+    let Some(opening) = show.opening.filter(|opening| opening.per_minute.is_some()) else { return false };
+    let visitor = request::visitor();
+    let place = visitor.and_then(|visitor| request::pass(office, show.id, visitor)?.place_for(show.id, visitor));
+    // In a crowd the snapshot's clock is a moment behind that of the waiting room, which has just let the visitor in: two pages
+    // that send a browser to each other would be no map.
+    let admitted = |now| opening.admits(place, now);
+    !admitted(snapshot.map.now) && !admitted(snapshot.now_at_the_latest())
+}
+
 async fn read(
     office: &BoxOffice,
     show: ShowId,
     visitor: Option<VisitorId>,
-) -> StoreResult<Option<(SeatMap, Vec<Order>)>> {
-    let Some(map) = maps::seat_map(&office.pool, &office.plans, show).await? else { return Ok(None) };
+) -> StoreResult<Option<(Arc<Snapshot>, Vec<Order>)>> {
+    let Some(snapshot) = office.snapshots.get(show).await? else { return Ok(None) };
     let held = match visitor {
         Some(visitor) => orders::holding(&office.pool, show, visitor).await?,
         None => Vec::new(),
     };
-    Ok(Some((map, held)))
+    Ok(Some((snapshot, held)))
 }
 
-fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use<> {
+fn picker(cinema: &Cinema, snapshot: &Snapshot, held: &[Order]) -> impl IntoView + use<> {
     request::do_not_store();
+    let map = &snapshot.map;
     let show = &map.show;
     let refusal = request::form_error("/api/hold_seats");
     let other =
@@ -58,7 +78,18 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
     let picked = picked(refusal.as_ref());
     let yours: Vec<SeatNo> = held.iter().flat_map(|order| order.seats.seats().iter().copied()).collect();
     let closed = show.sales_close_at <= map.now;
+    let opening = show.opening.filter(|opening| !opening.is_open(map.now));
+    let (early, opens) = (
+        opening.is_some(),
+        opening.map(|opening| format!("The sale for this show opens on {}.", cinema.date_time(opening.at))),
+    );
     let clock = WallClock::around(cinema.zone, map.now);
+    // Most people hold nothing and have picked nothing yet: their rows are made once a snapshot.
+    let rows: Arc<str> = if yours.is_empty() && picked.is_empty() {
+        Arc::clone(snapshot.rows.get_or_init(|| rows(map, &[], &[], &clock).into()))
+    } else {
+        rows(map, &yours, &picked, &clock).into()
+    };
     let prices = show.zone_prices.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     view! {
         {title(&show.film.title, cinema)}
@@ -78,6 +109,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
             {taken_notice(map, refusal)}
             {held.iter().map(|order| held_notice(cinema, show, order)).collect_view()}
             {closed.then(|| notice("warn", "closed-notice", Error::SalesClosed.to_string()))}
+            {opens.map(|words| notice("warn", "opening-notice", words))}
             <form class="picker" method="post" action="/api/hold_seats" autocomplete="off">
                 <input type="hidden" name="show" value=show.id.to_string()/>
                 <input type="hidden" name="attempt" value=request::new_attempt().to_string()/>
@@ -99,6 +131,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                         data-prices=prices
                         data-currency=show.currency.to_string()
                         data-holding=yours.len()
+                        data-version=snapshot.version
                     >
                         <legend class="vh">"Seats in "{show.hall.clone()}</legend>
                         <p class="screen"><span>"Screen"</span></p>
@@ -106,7 +139,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                             class="rows"
                             role="grid"
                             aria-label="Seat map, front row first"
-                            inner_html=rows(map, &yours, &picked, &clock)
+                            inner_html=rows
                         ></div>
                     </fieldset>
                 </div>
@@ -116,7 +149,7 @@ fn picker(cinema: &Cinema, map: &SeatMap, held: &[Order]) -> impl IntoView + use
                         <p class="limit" aria-live="polite">{limit_words(yours.len())}</p>
                     </div>
                     <p class="total"><span>"Picked"</span>" "<b class="tally"></b></p>
-                    <button class="primary" data-testid="hold" disabled=closed>"Hold seats"</button>
+                    <button class="primary" data-testid="hold" disabled=closed || early>"Hold seats"</button>
                 </div>
             </form>
             <SeatGrid/>
@@ -153,18 +186,18 @@ fn taken_notice(map: &SeatMap, refusal: Option<Error>) -> impl IntoView + use<> 
             .any(|seat| seat.no == *no && !map.show.hold_window.is_available(seat.status, seat.locked_at, map.now))
     };
     let refusal = match refusal {
-        Some(Error::SeatTaken { seats, kept }) => {
+        Some(Error::SeatTaken { seats, kept, nearest }) => {
             let seats: Vec<SeatNo> = seats.into_iter().filter(is_taken).collect();
-            (!seats.is_empty()).then_some(Error::SeatTaken { seats, kept })
+            (!seats.is_empty()).then_some(Error::SeatTaken { seats, kept, nearest })
         }
         other => other,
     };
     let (text, choice) = match &refusal {
         None => (String::new(), Vec::new()),
-        Some(Error::SeatTaken { seats, kept }) => {
+        Some(Error::SeatTaken { seats, kept, .. }) => {
             let wanted: Vec<SeatNo> = seats.iter().chain(kept).copied().collect();
             let words = seat::taken_words(&plan.names(seats), seats.len(), true, &plan.names(kept));
-            (words, nearest(&wanted, &spots(map)))
+            (words, nearest(&wanted, &map.spots()))
         }
         Some(Error::AlreadyYours { seats, .. }) => {
             (format!("You hold {} already, so none was held anew.", plan.names(seats)), Vec::new())
@@ -182,23 +215,6 @@ fn taken_notice(map: &SeatMap, refusal: Option<Error>) -> impl IntoView + use<> 
             </div>
         </section>
     }
-}
-
-fn spots(map: &SeatMap) -> Vec<Spot> {
-    let window = map.show.hold_window;
-    map.show
-        .plan
-        .places()
-        .iter()
-        .zip(&map.seats)
-        .map(|(place, seat)| Spot {
-            no: place.no,
-            row: i32::try_from(place.row).unwrap_or(i32::MAX),
-            column: place.column.into(),
-            zone: i32::try_from(place.zone).unwrap_or(i32::MAX),
-            free: place.kind == Kind::Standard && window.is_available(seat.status, seat.locked_at, map.now),
-        })
-        .collect()
 }
 
 /// "You hold C7, C8": a fresh visit releases nothing, it offers both ways on.

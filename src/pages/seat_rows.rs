@@ -162,6 +162,7 @@ mod tests {
             plan: Arc::new(plan),
             starts_at: now,
             sales_close_at: now,
+            opening: None,
             hold_window: HoldWindow::from_seconds(900).unwrap(),
             currency: "EUR".parse().unwrap(),
             zone_prices: vec![1250],

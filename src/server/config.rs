@@ -3,11 +3,15 @@
 //! The doc comments below are the text of `matinee --help`, read by a cinema's technician.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ipnet::IpNet;
 use leptos::config::LeptosOptions;
 
+use super::commands::Command;
+use super::limits::Shares;
 use crate::box_office::mails::Mailer;
 use crate::gateway::{self, Settings};
 
@@ -19,39 +23,20 @@ const HASH_FILE: &str = "hash.txt";
 /// Sells cinema seats: a live seat map, holds, payment, tickets.
 ///
 /// Without a command it serves the site. Without a database URL it runs a private Postgres of its own in the data folder.
+// `main` knows commands of rooms that this one must not know.
 #[derive(Debug, Clone, Parser)]
 #[command(
     name = "matinee",
     version,
     after_help = "MATINEE_PG_BIN names the folder of Postgres' server programs (initdb), if they are not found by themselves."
 )]
-pub struct Cli {
+pub struct Cli<C: Subcommand = Command> {
     /// What to do; serves when absent.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<C>,
     /// The flags that every command shares.
     #[command(flatten)]
     pub options: Options,
-}
-
-/// What a technician can ask of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Subcommand)]
-pub enum Command {
-    /// Serve the site until it is stopped with Ctrl-C or a TERM signal (the default).
-    #[default]
-    Serve,
-    /// Bring the database's tables up to date, then end. Serving does this by itself.
-    Migrate,
-    /// Load the demo cinema, then end; run again, it adds the days that the week lacks.
-    Seed,
-    /// Check on the live database that every promise was kept (no seat sold twice, no payment without tickets or
-    /// refund, ...); name each breach and end with an error if there is one.
-    Prove,
-    /// Finish what a crash or a silent card processor left open: ask it about every open payment and make every refund
-    /// that is owed, then end; with an error when it did not answer all. Serving does this by itself when it starts.
-    Reconcile,
-    /// Run the simulated card processor alone, as another company would; serve then names it with --gateway-url.
-    Gateway,
 }
 
 /// Flags that every command accepts, before or after its name.
@@ -77,6 +62,19 @@ pub struct Options {
     /// Send the visitors' cookie over HTTPS only. Set it when the site is served through a proxy with HTTPS.
     #[arg(long, env = "MATINEE_SECURE_COOKIE", global = true)]
     pub secure_cookie: bool,
+
+    /// How many commands (holds, payments, ..) a second one visitor may send, five times as many at once; 0 for any number.
+    #[arg(long, env = "MATINEE_VISITOR_SHARE", value_name = "NUMBER", default_value_t = 10, global = true)]
+    visitor_share: u32,
+
+    /// How many commands a second may come from one address, and ten times as many reads; 0 for any number. An address of this
+    /// very machine has no limit.
+    #[arg(long, env = "MATINEE_ADDRESS_SHARE", value_name = "NUMBER", default_value_t = 50, global = true)]
+    address_share: u32,
+
+    /// Proxies that are believed when they say for whom they ask (X-Forwarded-For), such as 10.0.0.0/8,127.0.0.1.
+    #[arg(long, env = "MATINEE_TRUSTED_PROXY", value_name = "NETWORKS", value_delimiter = ',', value_parser = network, global = true)]
+    trusted_proxy: Vec<IpNet>,
 
     /// Card processor to use. Absent: the simulated one, run within this program.
     #[arg(long, env = "MATINEE_GATEWAY_URL", value_name = "URL", global = true)]
@@ -152,9 +150,27 @@ impl Options {
     }
 
     /// The card processor to use, and the key it knows us by; `None` for the one within this program.
-    pub fn gateway(&self) -> Option<(&str, &str)> {
-        let url = self.gateway_url.as_deref().filter(|url| !url.trim().is_empty())?;
-        Some((url, self.gateway_key.as_deref().unwrap_or_default()))
+    ///
+    /// # Errors
+    /// Which flag is missing or wrong, in one line: a cinema must not find out at its first payment.
+    pub fn gateway(&self) -> Result<Option<(&str, &str)>, String> {
+        let Some(url) = self.gateway_url.as_deref().filter(|url| !url.trim().is_empty()) else { return Ok(None) };
+        let known =
+            reqwest::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        if !known {
+            return Err(format!("--gateway-url {url} is not an address: it begins with http:// or https://"));
+        }
+        let key = self.gateway_key.as_deref().filter(|key| !key.is_empty());
+        Ok(Some((url, key.ok_or("--gateway-url needs --gateway-key")?)))
+    }
+
+    /// What one visitor and one address may ask for.
+    pub fn shares(&self) -> Shares {
+        Shares {
+            by_visitor: NonZeroU32::new(self.visitor_share),
+            by_address: NonZeroU32::new(self.address_share),
+            trusted: self.trusted_proxy.clone(),
+        }
     }
 
     /// Secrets of the card processor's messages.
@@ -211,6 +227,12 @@ impl Options {
     }
 }
 
+/// A network, or a single address.
+fn network(text: &str) -> Result<IpNet, String> {
+    let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    text.parse().ok().or_else(single).ok_or_else(|| "neither an address nor a network such as 10.0.0.0/8".to_owned())
+}
+
 /// Where a server that listens on this address is found from its own machine.
 pub fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
@@ -235,13 +257,13 @@ mod tests {
 
     use super::*;
 
-    fn parse(arguments: &[&str]) -> Cli {
+    fn parse(arguments: &[&str]) -> Cli<Command> {
         Cli::try_parse_from([&["matinee"], arguments].concat()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]
     fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        Cli::<Command>::command().debug_assert();
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::error_handling::HandleErrorLayer;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -12,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use time::Duration as CookieAge;
 use tower::ServiceBuilder;
+use tower::limit::GlobalConcurrencyLimitLayer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::csrf::{CsrfLayer, ProtectionError};
@@ -23,6 +25,7 @@ use tower_sessions::cookie::{Key, SameSite};
 use tower_sessions::{Expiry, SessionManagerLayer};
 
 use super::Site;
+use super::limits::{self, Limits};
 use crate::box_office::BoxOffice;
 use crate::domain::Error;
 use crate::store::visitors::Visitors;
@@ -41,7 +44,7 @@ const LONGEST_ANSWER: Duration = Duration::from_secs(45);
 const REMEMBERED: CookieAge = CookieAge::days(30);
 
 /// For pages and commands: who is asking, and whether this site asked.
-pub fn for_visitors(routes: Router, office: &Arc<BoxOffice>, site: &Site) -> Router {
+pub fn for_visitors(routes: Router, office: &Arc<BoxOffice>, site: &Site, limits: &Arc<Limits>) -> Router {
     let sessions = SessionManagerLayer::new(Visitors::new(office.pool.clone()))
         .with_name("matinee")
         .with_http_only(true)
@@ -51,7 +54,8 @@ pub fn for_visitors(routes: Router, office: &Arc<BoxOffice>, site: &Site) -> Rou
         .with_expiry(Expiry::OnInactivity(REMEMBERED))
         // A made-up id is a stranger, without asking the database.
         .with_signed(Key::from(&site.cookie_key));
-    routes.layer(
+    // Innermost: inside the session, which says who it is.
+    routes.layer(axum::middleware::from_fn_with_state(Arc::clone(limits), limits::by_visitor)).layer(
         ServiceBuilder::new()
             // First, so that a body that is too large is not read by anybody who would keep it.
             .layer(axum::middleware::from_fn(refuse_large))
@@ -70,8 +74,19 @@ pub fn compressed(routes: Router) -> Router {
     routes.layer(CompressionLayer::new().quality(CompressionLevel::Precise(2)))
 }
 
+/// For what asks the database: no more at once than can be answered soon. The others are told so, and not kept waiting.
+pub fn bounded(routes: Router) -> Router {
+    routes.layer(
+        ServiceBuilder::new()
+            .layer(HandleErrorLayer::new(async |_: tower::BoxError| limits::overloaded()))
+            .load_shed()
+            // One count for all routes.
+            .layer(GlobalConcurrencyLimitLayer::new(limits::MOST_AT_ONCE)),
+    )
+}
+
 /// For everything.
-pub fn for_all(routes: Router) -> Router {
+pub fn for_all(routes: Router, limits: &Arc<Limits>) -> Router {
     let header = |name: HeaderName, value: &'static str| {
         SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
     };
@@ -82,12 +97,23 @@ pub fn for_all(routes: Router) -> Router {
             .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
             // Not no-referrer: a refused form without JavaScript finds its way back by the referrer.
             .layer(header(header::REFERRER_POLICY, "same-origin"))
+            .layer(axum::middleware::map_response(say_when_to_come_again))
+            // Before anything that costs more than to look an address up.
+            .layer(axum::middleware::from_fn_with_state(Arc::clone(limits), limits::by_address))
             // Before anything that puts an address together from it.
             .layer(axum::middleware::from_fn(refuse_bad_host))
             // Inside the headers, outside everything that may panic.
             .layer(CatchPanicLayer::custom(panicked))
             .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ANSWER)),
     )
+}
+
+/// Whatever could not be answered now: a browser, a proxy and a program all know what to do with this header.
+async fn say_when_to_come_again(mut response: Response) -> Response {
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("2"));
+    }
+    response
 }
 
 /// A host that is none would make the router panic on an address that cannot be.

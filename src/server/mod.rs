@@ -1,12 +1,18 @@
 //! The assembly: which addresses there are, through which layers a request goes, and how the program starts and ends.
 
+pub mod commands;
 pub mod config;
 pub mod embedded;
+mod incidents;
 mod layers;
+pub mod limits;
+mod live;
 mod opening;
+mod openings;
 pub mod processor;
 mod run;
 mod seats;
+mod serving;
 pub mod telemetry;
 
 use std::path::Path;
@@ -14,9 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::handler::HandlerWithoutStateExt as _;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use leptos::config::LeptosOptions;
@@ -24,6 +31,7 @@ use leptos::prelude::provide_context;
 use leptos_axum::{
     LeptosRoutes, generate_route_list_with_exclusions_and_ssg_and_context, render_app_async_with_context,
 };
+use tokio_util::sync::CancellationToken;
 use tower::ServiceBuilder;
 use tower_http::services::{ServeDir, ServeFile};
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -31,10 +39,12 @@ use uuid::Uuid;
 
 use crate::box_office::BoxOffice;
 use crate::pages::{App, shell};
-use crate::request::VisitorKey;
+use crate::request::{SecureCookie, VisitorKey};
 use crate::store::pool;
+use limits::{Limits, Shares};
 pub use processor::Processor;
 pub use run::{Failure, run};
+pub use serving::stop_signal;
 
 /// What a site is served with.
 #[derive(Clone, Debug)]
@@ -45,6 +55,10 @@ pub struct Site {
     pub cookie_key: Vec<u8>,
     /// Whether the cookie travels over HTTPS only.
     pub secure_cookie: bool,
+    /// What one visitor and one address may ask for.
+    pub shares: Shares,
+    /// Cancelled when the server stops.
+    pub closing: CancellationToken,
 }
 
 impl Site {
@@ -59,9 +73,11 @@ pub fn router(office: Arc<BoxOffice>, site: &Site, processor: &Processor) -> Rou
     let context = {
         let office = Arc::clone(&office);
         let key = site.visitor_key();
+        let secure = SecureCookie(site.secure_cookie);
         move || {
             provide_context(Arc::clone(&office));
             provide_context(key);
+            provide_context(secure);
         }
     };
     let (pages, _) = generate_route_list_with_exclusions_and_ssg_and_context(App, None, context.clone());
@@ -76,12 +92,14 @@ pub fn router(office: Arc<BoxOffice>, site: &Site, processor: &Processor) -> Rou
         .with_state(site.leptos.clone())
         .merge(Router::new().route("/shows/{show}/mine", get(seats::mine)).with_state(Arc::clone(&office)));
 
+    let streams = live::Streams { office: Arc::clone(&office), closing: site.closing.clone() };
     let data = Router::new()
         .route("/shows/{show}/seats", get(seats::seats))
         .route("/orders/{order}/clock", get(seats::clock))
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(ready))
-        .with_state(Arc::clone(&office));
+        .with_state(Arc::clone(&office))
+        .merge(Router::new().route("/shows/{show}/live", get(live::live)).with_state(streams));
 
     let files = Router::new()
         // Their names change with their content, so a browser may keep them for good.
@@ -93,16 +111,28 @@ pub fn router(office: Arc<BoxOffice>, site: &Site, processor: &Processor) -> Rou
 
     // Outside of what is for visitors: no cookie, and a form that comes back from the processor comes from elsewhere.
     let desk = processor::routes(Arc::clone(&office), processor);
-    let visited = layers::for_visitors(visited, &office, site);
+    let limits = Limits::new(&site.shares);
+    let visited = layers::for_visitors(visited, &office, site, &limits);
     let rendered = visited.merge(data).method_not_allowed_fallback(wrong_method);
-    layers::for_all(layers::compressed(rendered).merge(files).merge(desk))
+    layers::for_all(layers::bounded(layers::compressed(rendered)).merge(files).merge(desk), &limits)
 }
 
 /// Files as they lie in the site folder, with their smaller twins for browsers that take them.
 fn cached(policy: &'static str, files: ServeDir) -> axum::routing::MethodRouter {
-    let keep = SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, HeaderValue::from_static(policy));
+    // Only what is a file: a failure that a browser keeps for a year would outlive its cause.
+    let policy = move |answer: &Response<_>| {
+        let is_file = answer.status().is_success() || answer.status() == StatusCode::NOT_MODIFIED;
+        is_file.then_some(HeaderValue::from_static(policy))
+    };
+    let keep = SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, policy);
     let files = files.precompressed_br().precompressed_gzip().fallback(no_such_file.into_service());
-    axum::routing::any_service(ServiceBuilder::new().layer(keep).service(files))
+    axum::routing::any_service(ServiceBuilder::new().layer(keep).service(files)).layer(from_fn(of_a_files_length))
+}
+
+/// A file system fails on names that are longer than it can have, which is no fault of ours.
+async fn of_a_files_length(request: Request, next: Next) -> axum::response::Response {
+    const MOST: usize = 255;
+    if request.uri().path().len() > MOST { no_such_file().await.into_response() } else { next.run(request).await }
 }
 
 /// Said with its own policy: a file that is missing today, while servers are being replaced, may be there tomorrow.

@@ -16,9 +16,10 @@ use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 
 use super::config::reachable;
-use crate::box_office::gateway::http::{ChargeJson, HttpGateway};
+use crate::box_office::gateway::http::{ChargeJson, HttpGateway, RefundJson};
 use crate::box_office::{self, BoxOffice};
 use crate::domain::ids::OrderId;
+use crate::domain::incident::Evidence;
 use crate::gateway::{self, Settings, signature};
 
 /// What a server needs to know of its card processor.
@@ -95,12 +96,6 @@ struct Message {
     data: serde_json::Value,
 }
 
-#[derive(Deserialize)]
-struct RefundMessage {
-    id: String,
-    charge: String,
-}
-
 /// A message of the processor. Acknowledged when it is dealt with, or is of a kind that says nothing to us; else it comes
 /// again. Whatever it says may be old or said before: the box office judges.
 async fn message(State(desk): State<Desk>, headers: HeaderMap, body: Bytes) -> Response {
@@ -110,19 +105,23 @@ async fn message(State(desk): State<Desk>, headers: HeaderMap, body: Bytes) -> R
         tracing::warn!(%error, "a message that the card processor did not sign");
         return (StatusCode::BAD_REQUEST, format!("{error}")).into_response();
     }
-    let Ok(message) = serde_json::from_slice::<Message>(&body) else {
+    let text = str::from_utf8(&body).ok();
+    let Some((text, message)) = text.and_then(|text| Some((text, serde_json::from_str::<Message>(text).ok()?))) else {
         return (StatusCode::BAD_REQUEST, "not a message").into_response();
     };
     let dealt_with = match message.kind.as_str() {
         "charge.captured" | "charge.declined" => match serde_json::from_value::<ChargeJson>(message.data) {
-            Ok(charge) => match (charge.payment(), charge.decision()) {
+            Ok(charge) => match (charge.payment(), charge.decision(Evidence::message(text.to_owned()))) {
                 (Some(payment), Some(decision)) => box_office::learn(&desk.office, payment, decision).await,
-                _ => Ok(()),
+                (None, Some(decision)) => box_office::nobodys(&desk.office, decision).await,
+                (_, None) => Ok(()),
             },
             Err(error) => return (StatusCode::BAD_REQUEST, format!("not a charge: {error}")).into_response(),
         },
-        "refund.succeeded" => match serde_json::from_value::<RefundMessage>(message.data) {
-            Ok(refund) => box_office::recover::refund_made(&desk.office, &refund.charge, &refund.id).await,
+        "refund.succeeded" => match serde_json::from_value::<RefundJson>(message.data) {
+            Ok(refund) => {
+                box_office::recover::refund_made(&desk.office, refund.charge.as_str(), refund.id.as_str()).await
+            }
             Err(error) => return (StatusCode::BAD_REQUEST, format!("not a refund: {error}")).into_response(),
         },
         _ => Ok(()),

@@ -1,22 +1,20 @@
 //! How the program starts, what each command does, and how it ends.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use sqlx::postgres::PgPool;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 
-use super::config::{Cli, Command, Options};
+use super::commands::Command;
+use super::config::Options;
 use super::embedded::{EmbeddedError, Postgres};
-use super::opening::{Open, office};
-use super::{Site, router};
-use crate::box_office::{self, demo};
-use crate::store::{StoreError, cinemas, pool};
-
-/// How long requests that are under way may take after the signal to stop.
-const GRACE: Duration = Duration::from_secs(40);
+use super::incidents;
+use super::opening::{Open, demo_cinema, office};
+use super::openings;
+use super::serving::{serve, stop_signal};
+use crate::box_office;
+use crate::domain::ids::{IncidentId, ShowId};
+use crate::store::{StoreError, pool};
 
 /// Why the program ends with an error: one clear line.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +48,15 @@ pub enum Failure {
     /// Promises were broken.
     #[error("{}", breaches_words(*.0))]
     Breaches(usize),
+    /// Nothing to settle.
+    #[error("there is no incident {0}: `matinee incidents --all` lists them all.")]
+    NoIncident(IncidentId),
+    /// No such show.
+    #[error("there is no show {0}: its id is the last part of its address.")]
+    NoShow(ShowId),
+    /// No time.
+    #[error("{0:?} is not a time on the cinema's clock: write it as 2026-12-24 19:00.")]
+    NoTime(String),
     /// The gateway is silent.
     #[error("the card processor did not answer {0} times: run this again when it does.")]
     Unanswered(usize),
@@ -75,20 +82,19 @@ fn breaches_words(breaches: usize) -> String {
 ///
 /// # Errors
 /// One clear line; the program then ends with an error.
-pub async fn run(cli: Cli) -> Result<(), Failure> {
-    let command = cli.command.unwrap_or_default();
+pub async fn run(command: Command, options: &Options) -> Result<(), Failure> {
     // Before anything is started: a taken port is the likeliest mistake, and should be told at once.
-    let listener = match command {
-        Command::Serve | Command::Gateway => Some(listen(cli.options.listen).await?),
+    let listener = match &command {
+        Command::Serve | Command::Gateway => Some(listen(options.listen).await?),
         _ => None,
     };
-    let (postgres, url) = database(command, &cli.options).await?;
-    let work = with_database(command, listener, &cli.options, &url, postgres.is_some());
+    let (postgres, url) = database(&command, options).await?;
+    let work = with_database(command, listener, options, &url, postgres.is_some());
     let result = match &postgres {
         None => work.await,
         Some(postgres) => tokio::select! {
             result = work => result,
-            () = postgres.ended() => Err(Failure::PostgresEnded(cli.options.data_dir.join("postgres.log"))),
+            () = postgres.ended() => Err(Failure::PostgresEnded(options.data_dir.join("postgres.log"))),
         },
     };
     if let Some(postgres) = postgres {
@@ -99,11 +105,12 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
 
 /// The database to use; a private one is started unless one is given, or unless a running matinee has it and this command
 /// only looks or adds.
-async fn database(command: Command, options: &Options) -> Result<(Option<Postgres>, String), Failure> {
+async fn database(command: &Command, options: &Options) -> Result<(Option<Postgres>, String), Failure> {
     if let Some(url) = options.database_url() {
         return Ok((None, url.to_owned()));
     }
-    if matches!(command, Command::Prove | Command::Reconcile) && !options.data_dir.join("postgres").exists() {
+    let only_looks = matches!(command, Command::Prove | Command::Reconcile | Command::Incidents(_));
+    if only_looks && !options.data_dir.join("postgres").exists() {
         return Err(Failure::NothingThere(options.data_dir.clone()));
     }
     match Postgres::start(&options.data_dir, &[]).await {
@@ -111,7 +118,7 @@ async fn database(command: Command, options: &Options) -> Result<(Option<Postgre
             let url = postgres.url();
             Ok((Some(postgres), url))
         }
-        Err(in_use @ EmbeddedError::InUse { .. }) if command != Command::Serve => {
+        Err(in_use @ EmbeddedError::InUse { .. }) if *command != Command::Serve => {
             Postgres::url_of_running(&options.data_dir).map(|url| (None, url)).ok_or(Failure::Embedded(in_use))
         }
         Err(error) => Err(error.into()),
@@ -143,17 +150,24 @@ async fn with_database(
             println!("The database is up to date.");
             Ok(())
         }
-        (Command::Seed, _) => seed(&database).await,
+        (Command::Seed, _) => seed(&database, options, url).await,
         (Command::Prove, _) => prove(&database, options, url).await,
         (Command::Reconcile, _) => reconcile(&database, options, url).await,
+        (Command::Incidents(asked), _) => incidents::run(&database, &asked).await,
+        (Command::Opening(asked), _) => openings::run(&database, &asked).await,
     };
     database.close().await;
     result
 }
 
-async fn seed(database: &PgPool) -> Result<(), Failure> {
-    let seeded = box_office::seed(database).await?;
+async fn seed(database: &PgPool, options: &Options, url: &str) -> Result<(), Failure> {
+    let seeded = demo_cinema(database, options, url).await?;
     println!("Demo cinema: {} new shows with {} seats, {} of them sold.", seeded.shows, seeded.seats, seeded.sold);
+    if seeded.shows > 0 && options.gateway().map_err(Failure::Gateway)?.is_some() {
+        println!(
+            "None is sold: that would need charges in the books of the card processor, and those are not ours to write."
+        );
+    }
     Ok(())
 }
 
@@ -193,89 +207,4 @@ async fn gateway_alone(listener: TcpListener, options: &Options, url: &str) -> R
         () = crate::gateway::deliver(settings) => {}
     }
     Ok(())
-}
-
-async fn serve(
-    listener: TcpListener,
-    database: PgPool,
-    options: &Options,
-    url: &str,
-    private: bool,
-) -> Result<(), Failure> {
-    if private {
-        top_up(&database).await?;
-    }
-    let address = listener.local_addr()?;
-    let Open { office, processor, cookie_key } = office(&database, options, url, Some(address)).await?;
-    let site = Site { leptos: options.leptos(), cookie_key, secure_cookie: options.secure_cookie };
-    let app = router(Arc::clone(&office), &site, &processor);
-    let mailer = options.mailer(address).map_err(Failure::Mail)?;
-    let assets = options.site().join("pkg");
-    if !assets.is_dir() {
-        tracing::warn!(
-            "there are no assets in {}: pages will have no styles and no live map. Run `make site`, or name the folder with --site.",
-            assets.display()
-        );
-    }
-    if address.ip().is_unspecified() && !options.has_site_url() {
-        tracing::warn!(
-            "links in mails, and the way back from the card processor's page, begin with {}: name the address that visitors use with --site-url.",
-            options.site_url(address)
-        );
-    }
-    println!("Matinee is open: http://{address}");
-    tracing::info!(%address, "serving");
-    // The signal is awaited twice: once to stop taking requests, once to bound what those under way may take.
-    let server = axum::serve(listener, app).with_graceful_shutdown(stop_signal());
-    tokio::select! {
-        served = std::future::IntoFuture::into_future(server) => served?,
-        () = async { stop_signal().await; tokio::time::sleep(GRACE).await } => tracing::warn!("requests were cut off after {GRACE:?}"),
-        // Beside the requests, as long as there are any.
-        () = box_office::recover::keep_recovering(&office) => {}
-        () = async {
-            match processor.own {
-                Some(settings) => crate::gateway::deliver(settings).await,
-                None => std::future::pending().await,
-            }
-        } => {}
-        () = async {
-            match &mailer {
-                Some(mailer) => box_office::mails::keep_delivering(&office, mailer).await,
-                None => std::future::pending().await,
-            }
-        } => {}
-    }
-    tracing::info!("closed");
-    Ok(())
-}
-
-/// A private database is the demo cinema's: filled at the first start, and given the days that its week lacks at later
-/// ones. A cinema of another name is left alone.
-async fn top_up(database: &PgPool) -> Result<(), Failure> {
-    if cinemas::get(database).await?.is_none_or(|(cinema, _)| cinema.name == demo::CINEMA) {
-        let seeded = box_office::seed(database).await?;
-        tracing::info!(shows = seeded.shows, seats = seeded.seats, "demo cinema");
-    }
-    Ok(())
-}
-
-/// Ctrl-C, or the TERM signal of a service manager.
-async fn stop_signal() {
-    let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    let terminate = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signals) => {
-                signals.recv().await;
-            }
-            Err(_) => std::future::pending::<()>().await,
-        }
-    };
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
-    }
 }

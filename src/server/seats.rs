@@ -1,9 +1,9 @@
 //! The map as data: for the grid, and for whoever wants to draw another.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,14 +18,15 @@ use crate::domain::ids::{OrderId, ShowId, VisitorId};
 use crate::domain::order::Standing;
 use crate::domain::seat::{HoldWindow, SeatNo, Status};
 use crate::domain::show::SeatMap;
-use crate::store::{maps, orders, visitors};
+use crate::store::snapshots::Snapshot;
+use crate::store::{orders, visitors};
 
 #[derive(Serialize)]
 struct MapJson<'a> {
     show: ShowId,
     now: DateTime<Utc>,
     hold_window_s: HoldWindow,
-    /// Differs when a seat differs; nothing else is promised about it.
+    /// Differs when a seat differs, and is the same on every server; nothing else is promised about it.
     version: u64,
     seats: Vec<SeatJson<'a>>,
 }
@@ -45,40 +46,64 @@ struct SeatJson<'a> {
 /// `GET /shows/{show}/seats`.
 pub async fn seats(State(office): State<Arc<BoxOffice>>, Path(show): Path<String>, headers: HeaderMap) -> Response {
     let Ok(show) = show.parse() else { return refused(&Error::UnknownShow) };
-    match maps::seat_map(&office.pool, &office.plans, show).await {
-        Ok(Some(map)) => answer(&map, &headers),
+    match office.snapshots.get(show).await {
+        Ok(Some(snapshot)) => answer(&snapshot, &headers),
         Ok(None) => refused(&Error::UnknownShow),
         Err(error) => refused(&fault(error)),
     }
 }
 
-fn answer(map: &SeatMap, headers: &HeaderMap) -> Response {
-    let version = version(map);
+fn answer(snapshot: &Snapshot, headers: &HeaderMap) -> Response {
     // Weak: `now` differs, the seats do not. It also survives a proxy that compresses.
-    let tag = format!("W/\"{version:x}\"");
+    let tag = format!("W/\"{:x}\"", snapshot.version);
     let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
     let mut response = if known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag)) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        Json(json(map, version)).into_response()
+        body(snapshot, headers)
     };
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(header::ETAG, tag);
     }
     response
 }
 
-/// A fingerprint of the seats in 53 bits, the whole numbers that JavaScript can hold.
-fn version(map: &SeatMap) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    map.show.zone_prices.hash(&mut hasher);
-    map.show.hold_window.seconds().hash(&mut hasher);
-    for seat in &map.seats {
-        (seat.status, seat.locked_at).hash(&mut hasher);
+/// The map in words, written and compressed once a snapshot. What takes no brotli is left to the layer that compresses.
+fn body(snapshot: &Snapshot, headers: &HeaderMap) -> Response {
+    let plain = snapshot.json.get_or_init(|| write(snapshot).into());
+    let content_type = (header::CONTENT_TYPE, "application/json");
+    if !takes_brotli(headers) {
+        return ([content_type], plain.clone()).into_response();
     }
-    hasher.finish() >> 11
+    let small = snapshot.brotli.get_or_init(|| compress(plain));
+    ([content_type, (header::CONTENT_ENCODING, "br")], small.clone()).into_response()
+}
+
+/// Whether brotli is named, and not with a weight of zero.
+fn takes_brotli(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT_ENCODING).into_iter().filter_map(|accepted| accepted.to_str().ok());
+    accepted.flat_map(|accepted| accepted.split(',')).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let zero = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok()) == Some(0.0);
+        name.trim().eq_ignore_ascii_case("br") && !zero
+    })
+}
+
+fn compress(plain: &[u8]) -> Bytes {
+    let mut small = Vec::with_capacity(plain.len() / 8);
+    // A quality of 5 is worth its time when hundreds share the result.
+    let parameters = brotli::enc::BrotliEncoderParams { quality: 5, ..Default::default() };
+    // Writing to a vector cannot fail.
+    let _ = brotli::BrotliCompress(&mut &plain[..], &mut small, &parameters);
+    small.into()
+}
+
+fn write(snapshot: &Snapshot) -> Vec<u8> {
+    // Numbers, texts and times alone: nothing that JSON could not say.
+    serde_json::to_vec(&json(&snapshot.map, snapshot.version)).unwrap_or_default()
 }
 
 fn json(map: &SeatMap, version: u64) -> MapJson<'_> {
@@ -143,7 +168,7 @@ pub async fn clock(State(office): State<Arc<BoxOffice>>, Path(order): Path<Strin
 }
 
 /// An error as the commands answer it too: its fields and its message, under its status.
-fn refused(error: &Error) -> Response {
+pub fn refused(error: &Error) -> Response {
     let parts = error.ser();
     (parts.status_code, [(header::CONTENT_TYPE, parts.content_type)], parts.body).into_response()
 }

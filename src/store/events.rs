@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::pool::resilient;
 use super::{StoreError, StoreResult};
-use crate::domain::ids::{OrderId, PaymentId};
+use crate::domain::ids::{OrderId, PaymentId, ShowId};
 use crate::domain::saga::{Actor, Happening, OrderEvent};
 
 pub(super) struct EventRow {
@@ -54,4 +54,41 @@ pub async fn of_order(pool: &PgPool, order: OrderId) -> StoreResult<Vec<OrderEve
     })
     .await?;
     rows.into_iter().map(OrderEvent::try_from).collect()
+}
+
+/// Where a look at the events ended: the oldest transaction that was still running then. What it commits is found by a look
+/// from here; what is found twice changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Horizon(String);
+
+/// The present horizon.
+///
+/// # Errors
+/// When the database does.
+pub async fn horizon(pool: &PgPool) -> StoreResult<Horizon> {
+    let horizon = sqlx::query_scalar!(
+        r#"-- horizon
+        select pg_snapshot_xmin(pg_current_snapshot())::text as "horizon!""#
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(Horizon(horizon))
+}
+
+/// The shows whose orders something happened to since a look that ended there, and where this look ends. Unlike the
+/// outbox it does not wait for slow transactions: it says only where to look, and whoever looks sees everything.
+///
+/// # Errors
+/// When the database does.
+pub async fn shows_since(pool: &PgPool, horizon: &Horizon) -> StoreResult<(Vec<ShowId>, Horizon)> {
+    let row = sqlx::query!(
+        r#"-- shows_since
+        select pg_snapshot_xmin(pg_current_snapshot())::text as "horizon!", array(
+            select distinct o.show_id from order_events e join orders o on o.id = e.order_id
+            where e.xid >= $1::text::xid8) as "shows!""#,
+        horizon.0
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok((row.shows.into_iter().map(ShowId).collect(), Horizon(row.horizon)))
 }

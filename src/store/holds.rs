@@ -6,6 +6,7 @@ use sqlx::postgres::PgPool;
 use super::{StoreResult, pool::resilient};
 use crate::domain::hold::{MOST_SEATS, Selection};
 use crate::domain::ids::{OrderId, ShowId, VisitorId};
+use crate::domain::queue::Place;
 use crate::domain::seat::SeatNo;
 
 /// What one hold asks for.
@@ -19,6 +20,8 @@ pub struct Wish {
     pub visitor: VisitorId,
     /// As this order.
     pub order: OrderId,
+    /// From this place in the show's waiting room, verified.
+    pub place: Option<Place>,
 }
 
 /// What a hold's statement found. Exactly one of these is true of the database at the time of the statement.
@@ -50,10 +53,16 @@ pub enum Verdict {
         /// Held already.
         holding: i64,
     },
+    /// The visitor has kept some of these seats from others for three windows of the last day, without buying them.
+    KeptLong,
     /// No such show.
     NoShow,
     /// Sales are closed.
     Closed,
+    /// The sale has not opened.
+    NotOpen,
+    /// It is not (or no longer) this visitor's turn.
+    NotAdmitted,
 }
 
 /// Holds all wanted seats or none, in one statement.
@@ -71,6 +80,7 @@ pub async fn hold(pool: &PgPool, wish: &Wish) -> StoreResult<Verdict> {
             wish.visitor.0,
             wish.order.0,
             MOST_SEATS as i64,
+            wish.place.map(|place| place.0),
         )
         .fetch_one(pool)
         .await?;
@@ -89,10 +99,16 @@ pub async fn hold(pool: &PgPool, wish: &Wish) -> StoreResult<Verdict> {
             Verdict::NoShow
         } else if row.open == Some(false) {
             Verdict::Closed
+        } else if row.opened == Some(false) {
+            Verdict::NotOpen
+        } else if row.admitted == Some(false) {
+            Verdict::NotAdmitted
         } else if (found.len() as i64) < wanted {
             Verdict::Unknown { seats: wish.seats.seats().iter().copied().filter(|no| !found.contains(no)).collect() }
         } else if row.holding + wanted > MOST_SEATS as i64 {
             Verdict::TooMany { holding: row.holding }
+        } else if row.kept_long {
+            Verdict::KeptLong
         } else if taken.is_empty() {
             Verdict::Overtaken
         } else {

@@ -72,7 +72,7 @@ pub async fn claim(pool: &PgPool, order: OrderId, kind: Kind, lease: TimeDelta) 
     .await
 }
 
-/// The mail could not leave now: whoever comes next may try at once.
+/// No mail can leave now: whoever comes next may try this one at once.
 ///
 /// # Errors
 /// When the database does.
@@ -84,6 +84,57 @@ pub async fn unclaim(pool: &PgPool, order: OrderId, kind: Kind) -> StoreResult<(
             where order_id = $1 and kind = $2::text::mail_kind and sent_at is null",
             order.0,
             kind.as_str()
+        )
+        .execute(pool)
+        .await?;
+        Ok(())
+    })
+    .await
+}
+
+/// Mails that have neither left nor been refused for good, whose next try has come and which nobody has claimed within
+/// `lease`; those waiting longest first.
+///
+/// # Errors
+/// When the database does.
+pub async fn due(pool: &PgPool, lease: TimeDelta, most: i64) -> StoreResult<Vec<(OrderId, Kind)>> {
+    let seconds = lease.num_seconds() as f64;
+    let rows = resilient(|| async {
+        Ok(sqlx::query!(
+            r#"-- due_mails
+            select order_id, kind = 'tickets' as "tickets!" from mails
+            where sent_at is null and refused is null and next_try_at <= clock_timestamp()
+              and claimed_at < clock_timestamp() - $1 * interval '1 second'
+            order by next_try_at limit $2"#,
+            seconds,
+            most
+        )
+        .fetch_all(pool)
+        .await?)
+    })
+    .await?;
+    let kind = |tickets| if tickets { Kind::Tickets } else { Kind::Refund };
+    Ok(rows.into_iter().map(|row| (OrderId(row.order_id), kind(row.tickets))).collect())
+}
+
+/// The mail server does not take it now: it is tried again after 1, 2, 4, .. minutes, an hour at most; and written off
+/// when that has gone on for longer than `perseverance` since the order asked for it.
+///
+/// # Errors
+/// When the database does.
+pub async fn put_off(pool: &PgPool, order: OrderId, kind: Kind, why: &str, perseverance: TimeDelta) -> StoreResult<()> {
+    let seconds = perseverance.num_seconds() as f64;
+    resilient(|| async {
+        sqlx::query!(
+            "-- put_off_mail
+            update mails set claimed_at = '-infinity', tries = tries + 1,
+                   next_try_at = clock_timestamp() + least(power(2, least(tries, 6)), 60) * interval '1 minute',
+                   refused = case when asked_at < clock_timestamp() - $4 * interval '1 second' then $3 end
+            where order_id = $1 and kind = $2::text::mail_kind and sent_at is null",
+            order.0,
+            kind.as_str(),
+            why,
+            seconds
         )
         .execute(pool)
         .await?;

@@ -9,7 +9,8 @@ use uuid::Uuid;
 use super::plans::Plans;
 use super::pool::resilient;
 use super::{StoreError, StoreResult};
-use crate::domain::ids::{PlanId, ShowId};
+use crate::domain::ids::{OrderId, PlanId, ShowId};
+use crate::domain::queue::Opening;
 use crate::domain::seat::{HoldWindow, Status};
 use crate::domain::show::{Film, Seat, SeatMap, Show};
 
@@ -24,6 +25,8 @@ struct ShowRow {
     hall: String,
     starts_at: DateTime<Utc>,
     sales_close_at: DateTime<Utc>,
+    sales_open_at: Option<DateTime<Utc>>,
+    admit_per_minute: Option<i32>,
     hold_window_s: i32,
     currency: String,
     zone_prices: Vec<i64>,
@@ -33,6 +36,16 @@ struct ShowRow {
     seat_nos: Vec<i16>,
     booked: Vec<bool>,
     locked_at: Vec<Option<DateTime<Utc>>>,
+    order_ids: Vec<Uuid>,
+}
+
+/// A map, and whose orders its seats belong to: for the server alone, an order's id is a secret.
+#[derive(Debug)]
+pub struct Reading {
+    /// The map.
+    pub map: SeatMap,
+    /// The orders that hold or bought a seat; some may have several.
+    pub orders: Vec<OrderId>,
 }
 
 impl ShowRow {
@@ -74,6 +87,7 @@ impl ShowRow {
             plan,
             starts_at: self.starts_at,
             sales_close_at: self.sales_close_at,
+            opening: self.sales_open_at.map(|at| Opening { at, per_minute: self.admit_per_minute }),
             hold_window,
             currency,
             zone_prices: self.zone_prices,
@@ -92,19 +106,29 @@ fn debug_sorted(seats: Vec<Seat>) -> Vec<Seat> {
 /// # Errors
 /// When the database does, or a row cannot be.
 pub async fn seat_map(pool: &PgPool, plans: &Plans, show: ShowId) -> StoreResult<Option<SeatMap>> {
+    Ok(read(pool, plans, show).await?.map(|reading| reading.map))
+}
+
+/// The same, with the orders that its seats belong to.
+///
+/// # Errors
+/// When the database does, or a row cannot be.
+pub async fn read(pool: &PgPool, plans: &Plans, show: ShowId) -> StoreResult<Option<Reading>> {
     let row = resilient(|| async {
         Ok(sqlx::query_as!(
             ShowRow,
             r#"-- seat_map
             select shows.id, films.title, films.poster, films.runtime_min, films.genre, films.rating, films.blurb,
-                   halls.name as hall, shows.starts_at, shows.sales_close_at, shows.hold_window_s, shows.currency,
+                   halls.name as hall, shows.starts_at, shows.sales_close_at, shows.sales_open_at, shows.admit_per_minute,
+                   shows.hold_window_s, shows.currency,
                    shows.zone_prices, shows.plan_id, clock_timestamp() as "now!",
                    taken.seat_nos as "seat_nos!", taken.booked as "booked!",
-                   taken.locked_at as "locked_at!: Vec<Option<DateTime<Utc>>>"
+                   taken.locked_at as "locked_at!: Vec<Option<DateTime<Utc>>>", taken.order_ids as "order_ids!"
             from shows join films on films.id = film_id join halls on halls.id = hall_id,
                  lateral (select coalesce(array_agg(seat_no), '{}') as seat_nos,
                                  coalesce(array_agg(status = 'booked'), '{}') as booked,
-                                 coalesce(array_agg(locked_at), '{}') as locked_at
+                                 coalesce(array_agg(locked_at), '{}') as locked_at,
+                                 coalesce(array_agg(order_id), '{}') as order_ids
                           from seats where seats.show_id = shows.id and status <> 'available') taken
             where shows.id = $1"#,
             show.0
@@ -114,7 +138,10 @@ pub async fn seat_map(pool: &PgPool, plans: &Plans, show: ShowId) -> StoreResult
     })
     .await?;
     match row {
-        Some(row) => row.into_map(pool, plans).await.map(Some),
+        Some(mut row) => {
+            let orders = std::mem::take(&mut row.order_ids).into_iter().map(OrderId).collect();
+            Ok(Some(Reading { map: row.into_map(pool, plans).await?, orders }))
+        }
         None => Ok(None),
     }
 }
@@ -129,9 +156,11 @@ pub async fn show(pool: &PgPool, plans: &Plans, show: ShowId) -> StoreResult<Opt
             ShowRow,
             r#"-- show
             select shows.id, films.title, films.poster, films.runtime_min, films.genre, films.rating, films.blurb,
-                   halls.name as hall, shows.starts_at, shows.sales_close_at, shows.hold_window_s, shows.currency,
+                   halls.name as hall, shows.starts_at, shows.sales_close_at, shows.sales_open_at, shows.admit_per_minute,
+                   shows.hold_window_s, shows.currency,
                    shows.zone_prices, shows.plan_id, clock_timestamp() as "now!", '{}'::smallint[] as "seat_nos!",
-                   '{}'::boolean[] as "booked!", '{}'::timestamptz[] as "locked_at!: Vec<Option<DateTime<Utc>>>"
+                   '{}'::boolean[] as "booked!", '{}'::timestamptz[] as "locked_at!: Vec<Option<DateTime<Utc>>>",
+                   '{}'::uuid[] as "order_ids!"
             from shows join films on films.id = film_id join halls on halls.id = hall_id
             where shows.id = $1"#,
             show.0

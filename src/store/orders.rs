@@ -140,3 +140,22 @@ pub async fn of_visitor(pool: &PgPool, visitor: VisitorId) -> StoreResult<Vec<(O
         })
         .collect()
 }
+
+/// Whose these orders are, as far as there are such.
+///
+/// # Errors
+/// When the database does.
+pub async fn owners(pool: &PgPool, orders: &[OrderId]) -> StoreResult<Vec<(OrderId, VisitorId)>> {
+    let orders: Vec<Uuid> = orders.iter().map(|order| order.0).collect();
+    let rows = resilient(|| async {
+        Ok(sqlx::query!(
+            "-- owners
+             select id, visitor_id from orders where id = any ($1)",
+            &orders
+        )
+        .fetch_all(pool)
+        .await?)
+    })
+    .await?;
+    Ok(rows.into_iter().map(|row| (OrderId(row.id), VisitorId(row.visitor_id))).collect())
+}

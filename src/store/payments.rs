@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use super::pool::resilient;
 use super::{StoreError, StoreResult};
-use crate::domain::ids::{Attempt, OrderId, PaymentId};
+use crate::domain::hold::MOST_SEATS;
+use crate::domain::ids::{Attempt, OrderId, PaymentId, VisitorId};
+use crate::domain::incident::Evidence;
 use crate::domain::money::Money;
 use crate::domain::payment::{Capture, Payment, PaymentState};
 use crate::domain::saga::Actor;
@@ -56,23 +58,32 @@ impl TryFrom<PaymentRow> for Payment {
     }
 }
 
-/// Records that a payment starts and renews the hold the first time; the amount to charge. `None` when the order is not
-/// held (lapsed, released, being paid, sold): then nothing changed.
+/// Records that a payment starts and renews the hold the first time; the amount to charge. `None` when the visitor has no
+/// such order, or it is not held (lapsed, released, being paid, sold): then nothing changed.
 ///
 /// # Errors
 /// A violated `payments_one_per_attempt` means that this attempt was recorded before; a violated `orders_one_at_a_time` that
 /// a hold of the same visitor ran at the same time: ask again.
 pub async fn start(
     pool: &PgPool,
+    visitor: VisitorId,
     order: OrderId,
     payment: PaymentId,
     attempt: Attempt,
     card_ending: &str,
     email: Option<&str>,
 ) -> StoreResult<Option<Money>> {
-    let row = sqlx::query_file!("src/store/sql/start_payment.sql", order.0, payment.0, attempt.0, card_ending, email)
-        .fetch_one(pool)
-        .await?;
+    let row = sqlx::query_file!(
+        "src/store/sql/start_payment.sql",
+        order.0,
+        payment.0,
+        attempt.0,
+        card_ending,
+        email,
+        visitor.0
+    )
+    .fetch_one(pool)
+    .await?;
     match (row.amount_minor, row.currency) {
         (Some(minor), Some(currency)) => {
             let currency =
@@ -89,13 +100,20 @@ pub enum Outcome {
     /// It bought the seats.
     Sold,
     /// It goes back; the refund is recorded as owed.
-    Refund,
+    Refund {
+        /// To this order.
+        order: OrderId,
+        /// Whether it is the amount that was asked for; if not, that is recorded as an incident.
+        as_asked: bool,
+    },
     /// It was known before: nothing changed.
     Known,
+    /// It is no payment's: we know none of this name, or it was captured by another charge. Nothing changed.
+    Nobodys,
 }
 
 /// Money was taken: sells the seats, or records the refund that is owed because they have gone, the order has ended
-/// otherwise, or the amount is not what was asked for.
+/// otherwise, or the amount is not what was asked for; then `evidence`, what the gateway said, is kept as an incident.
 ///
 /// # Errors
 /// When the database does.
@@ -103,10 +121,11 @@ pub async fn confirm(
     pool: &PgPool,
     payment: PaymentId,
     capture: &Capture,
-    codes: &[TicketCode],
+    evidence: &Evidence,
+    codes: &[TicketCode; MOST_SEATS],
     actor: Actor,
 ) -> StoreResult<Outcome> {
-    let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
+    let codes = codes.each_ref().map(ToString::to_string);
     resilient(|| async {
         let row = sqlx::query_file!(
             "src/store/sql/confirm.sql",
@@ -115,14 +134,19 @@ pub async fn confirm(
             capture.amount.minor,
             capture.amount.currency.code(),
             &codes,
-            actor.as_str()
+            actor.as_str(),
+            evidence.text,
+            evidence.source.as_str()
         )
         .fetch_one(pool)
         .await?;
-        Ok(match row.sold {
-            Some(true) => Outcome::Sold,
-            Some(false) => Outcome::Refund,
-            None => Outcome::Known,
+        Ok(match (row.order_id, row.sold, row.known_as) {
+            (_, Some(true), _) => Outcome::Sold,
+            (Some(order), Some(false), _) => {
+                Outcome::Refund { order: OrderId(order), as_asked: row.as_asked == Some(true) }
+            }
+            (Some(_), _, Some(charge)) if charge == capture.reference => Outcome::Known,
+            _ => Outcome::Nobodys,
         })
     })
     .await

@@ -42,9 +42,17 @@ fn options(url: &str) -> StoreResult<PgConnectOptions> {
 /// # Errors
 /// When the URL is not one.
 pub fn connect(url: &str) -> StoreResult<PgPool> {
-    let options = options(url)?.options(SESSION);
-    Ok(PgPoolOptions::new()
-        .max_connections(CONNECTIONS)
+    Ok(open(options(url)?.options(SESSION), CONNECTIONS))
+}
+
+/// A few more connections to the same database, for what must not wait behind everybody else.
+pub fn beside(pool: &PgPool, connections: u32) -> PgPool {
+    open((*pool.connect_options()).clone(), connections)
+}
+
+fn open(options: PgConnectOptions, connections: u32) -> PgPool {
+    PgPoolOptions::new()
+        .max_connections(connections)
         .acquire_timeout(ACQUIRE)
         // The ping before each use costs 20 % of the holds. A dead connection is met by `resilient` instead, and one
         // that has been idle for long is pinged, because a firewall may have dropped it without a word.
@@ -57,7 +65,7 @@ pub fn connect(url: &str) -> StoreResult<PgPool> {
                 Ok(true)
             })
         })
-        .connect_lazy_with(options))
+        .connect_lazy_with(options)
 }
 
 /// Runs one statement, again if its connection turns out to be dead: after a restart of the database every pooled

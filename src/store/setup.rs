@@ -1,8 +1,10 @@
 //! Setting up a cinema: plans, halls, films, shows with their seats, and seats that are sold already. Every statement may
 //! come twice: what is there stays.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, Utc};
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use super::StoreResult;
@@ -130,6 +132,17 @@ pub async fn add_show(connection: &mut PgConnection, show: &NewShow, plan: &Plan
     Ok(true)
 }
 
+/// Which of these shows are there.
+///
+/// # Errors
+/// When the database does.
+pub async fn known(pool: &PgPool, shows: &[ShowId]) -> StoreResult<HashSet<ShowId>> {
+    let ids: Vec<Uuid> = shows.iter().map(|show| show.0).collect();
+    let known =
+        sqlx::query_scalar!("-- known_shows\nselect id from shows where id = any ($1)", &ids).fetch_all(pool).await?;
+    Ok(known.into_iter().map(ShowId).collect())
+}
+
 /// An order that is sold from the beginning.
 #[derive(Clone, Debug)]
 pub struct SoldOrder {
@@ -141,19 +154,26 @@ pub struct SoldOrder {
     pub seats: Vec<i16>,
     /// A ticket code a seat.
     pub codes: Vec<String>,
+    /// How it was paid.
+    pub payment: Uuid,
+    /// The gateway's name for the charge that took the money.
+    pub charge: String,
 }
 
-/// Sells seats of a fresh show without a person: order, captured payment, tickets and seats, as the saga leaves them.
+/// Sells seats of a fresh show without a person: order, captured payment, tickets and seats, as the saga leaves them. The
+/// gateway has taken the money before.
 ///
 /// # Errors
 /// When the database refuses.
 pub async fn add_sold(connection: &mut PgConnection, show: ShowId, orders: &[SoldOrder]) -> StoreResult<()> {
     let mut order_ids = Vec::new();
-    let mut visitors = Vec::new();
+    let (mut visitors, mut payments, mut charges) = (Vec::new(), Vec::new(), Vec::new());
     let (mut seat_orders, mut seats, mut codes) = (Vec::new(), Vec::new(), Vec::new());
     for order in orders {
         order_ids.push(order.order);
         visitors.push(order.visitor);
+        payments.push(order.payment);
+        charges.push(order.charge.clone());
         for (seat, code) in order.seats.iter().zip(&order.codes) {
             seat_orders.push(order.order);
             seats.push(*seat);
@@ -176,21 +196,14 @@ pub async fn add_sold(connection: &mut PgConnection, show: ShowId, orders: &[Sol
              from unnest($2::uuid[], $3::uuid[]) as given (order_id, visitor_id)
              join sold on sold.order_id = given.order_id join shows on shows.id = $1
              group by given.order_id, given.visitor_id, shows.currency, shows.hold_window_s
-             returning id, prices, currency
-         ), charged as materialized (
-             select gen_random_uuid() as key, 'ch_' || replace(gen_random_uuid()::text, '-', '') as reference, id as order_id,
-                    currency, (select sum(price) from unnest(prices) price)::bigint as amount from placed
-         ), booked_in as (
-             insert into gateway.charges (id, idempotency_key, amount_minor, currency, status, captured_at)
-             select reference, key::text, amount, currency, 'captured', clock_timestamp() from charged
-         ), keyed as (
-             insert into gateway.keys (key, charge_id, tries) select key::text, reference, 1 from charged
+             returning id, currency, (select sum(price) from unnest(prices) price)::bigint as amount
          ), paid as (
              insert into payments (id, order_id, attempt, amount_minor, currency, state, started_at, settled_at,
                                    gateway_reference, captured_minor, captured_currency, bought)
-             select key, order_id, gen_random_uuid(), amount, currency, 'captured', clock_timestamp(), clock_timestamp(),
-                    reference, amount, currency, true
-             from charged
+             select given.payment_id, placed.id, gen_random_uuid(), amount, currency, 'captured', clock_timestamp(),
+                    clock_timestamp(), given.charge, amount, currency, true
+             from placed join unnest($2::uuid[], $7::uuid[], $8::text[]) as given (order_id, payment_id, charge)
+                         on given.order_id = placed.id
          ), issued as (
              insert into tickets (code, order_id, show_id, seat_no, issued_at)
              select code, order_id, show_id, seat_no, clock_timestamp() from sold
@@ -202,7 +215,9 @@ pub async fn add_sold(connection: &mut PgConnection, show: ShowId, orders: &[Sol
         &visitors,
         &seat_orders,
         &seats,
-        &codes
+        &codes,
+        &payments,
+        &charges
     )
     .execute(connection)
     .await?;

@@ -18,7 +18,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("islands", &["domain", "api"]),
     ("pages", &["domain", "store", "box_office", "request", "api", "islands"]),
     ("server", &["domain", "gateway", "store", "box_office", "request", "api", "islands", "pages"]),
-    ("main", &["domain", "gateway", "store", "box_office", "request", "api", "islands", "pages", "server"]),
+    // Away from any cinema: databases of its own, and the settings that the product's connections have.
+    ("rush", &["domain", "store", "server"]),
+    ("main", &["domain", "gateway", "store", "box_office", "request", "api", "islands", "pages", "server", "rush"]),
 ];
 
 pub fn layer_of(path: &str) -> &str {

@@ -78,7 +78,7 @@ pub async fn pgbench(cinema: &Cinema, house: House, duration: Option<Duration>) 
 fn pgbench_script(house: House) -> String {
     format!(
         "\\if :prepared = 0\n\
-         prepare hold (uuid, smallint[], uuid, uuid, bigint) as\n{HOLD};\n\
+         prepare hold (uuid, smallint[], uuid, uuid, bigint, bigint) as\n{HOLD};\n\
          \\set prepared 1\n\\endif\n\
          \\set n :n + 1\n\
          \\set place permute(:n * {CONNECTIONS} + :client_id, {places}, 4711)\n\
@@ -87,7 +87,7 @@ fn pgbench_script(house: House) -> String {
          \\set visitor 300000000000 + :place\n\
          \\set a (:place % {a_show}) * 4 + 1\n\\set b :a + 1\n\\set c :a + 2\n\\set d :a + 3\n\
          execute hold ('00000000-0000-4000-8000-:show', '{{:a,:b,:c,:d}}', '00000000-0000-4000-8000-:visitor', \
-         '00000000-0000-4000-8000-:order', 10);\n",
+         '00000000-0000-4000-8000-:order', 10, null);\n",
         places = house.places(),
         a_show = house.places_a_show(),
     )
@@ -111,6 +111,7 @@ pub async fn sqlx(cinema: &Cinema, house: House, duration: Duration) -> Result<f
                 .bind(Uuid::new_v4())
                 .bind(Uuid::new_v4())
                 .bind(10_i64)
+                .bind(None::<i64>)
                 .fetch_one(&mut connection)
                 .await?;
             if !row.try_get::<bool, _>(0)? {

@@ -15,7 +15,7 @@ use crate::server::Server;
 use crate::{Options, Result};
 
 /// Twice as many people as the server has connections to the database.
-const CLIENTS: usize = 32;
+pub const CLIENTS: usize = 32;
 /// An opening: everybody wants the same show. Larger than any hall, so that there is time to measure.
 const ONE_SHOW: House = House { shows: 1, seats: 30_000 };
 
@@ -123,7 +123,7 @@ fn with_share(rates: &[f64], bare: &[f64]) -> String {
 }
 
 /// Each client holds once, at a show of its own, and keeps the cookie that it is given.
-async fn become_visitors(server: &Server) -> Result<Vec<String>> {
+pub async fn become_visitors(server: &Server) -> Result<Vec<String>> {
     let mut connection = Connection::open(server.address).await?;
     let mut cookies = Vec::with_capacity(CLIENTS);
     for client in 0..CLIENTS {
@@ -165,13 +165,14 @@ async fn strangers_hold(cinema: &Cinema, server: &Server, house: House, duration
     Ok(load)
 }
 
-fn form(show: usize, first: usize) -> String {
+/// The form of a hold of four seats.
+pub fn form(show: usize, first: usize) -> String {
     let (show, attempt) = (show_id(show), Uuid::new_v4());
     let [a, b, c, d] = [first, first + 1, first + 2, first + 3];
     format!("show={show}&seats%5B%5D={a}&seats%5B%5D={b}&seats%5B%5D={c}&seats%5B%5D={d}&attempt={attempt}")
 }
 
-/// Redirected to the payment page, in the way of those who asked for JSON.
-fn is_held(answer: &Answer<'_>) -> bool {
+/// Whether it was redirected to the payment page, in the way of those who asked for JSON.
+pub fn is_held(answer: &Answer<'_>) -> bool {
     answer.status < 400 && answer.header("location").is_some_and(|page| page.ends_with("/pay"))
 }

@@ -9,11 +9,15 @@ mod holds;
 mod http;
 mod machine;
 mod pages;
+mod payments;
 mod phone;
 mod report;
 mod rounds;
+mod sale;
 mod server;
 mod statement;
+#[path = "../support/trips.rs"]
+mod trips;
 mod weight;
 
 use std::process::ExitCode;
@@ -52,6 +56,8 @@ enum Part {
     Weight,
     Statement,
     Holds,
+    Sale,
+    Payments,
     Pages,
     Phone,
 }
@@ -110,6 +116,12 @@ async fn run(options: &Options) -> Result<bool> {
     }
     if options.has(Part::Holds) {
         report.add("holds", part(start, "holds a second", holds::measure(&cinema, options)).await);
+    }
+    if options.has(Part::Sale) {
+        report.add("sale", part(start, "a payment's statements", sale::measure(&cinema, options)).await);
+    }
+    if options.has(Part::Payments) {
+        report.add("payments", part(start, "payments a second", payments::measure(&cinema, options)).await);
     }
     if options.has(Part::Pages) {
         report.add("pages", part(start, "pages", pages::measure(&cinema, options)).await);

@@ -52,6 +52,7 @@ async fn nobody_pays_or_releases_somebody_elses_order() {
     cinema.proves().await;
 }
 
+/// P11.
 #[tokio::test]
 async fn a_decline_keeps_the_hold_and_a_second_card_sells() {
     let cinema = Cinema::open().await;
@@ -81,6 +82,7 @@ async fn a_decline_keeps_the_hold_and_a_second_card_sells() {
     cinema.proves().await;
 }
 
+/// P2 at the counter: the server has the last word.
 #[tokio::test]
 async fn paying_after_the_end_charges_nothing() {
     let cinema = Cinema::open().await;
@@ -111,6 +113,7 @@ async fn a_failing_gateway_takes_nothing_and_keeps_the_hold() {
     cinema.proves().await;
 }
 
+/// P6 and P7, on two servers; later the same ticket, not an error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_form_sent_ten_times_at_once_charges_once() {
     let cinema = Cinema::open().await;

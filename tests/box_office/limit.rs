@@ -1,11 +1,12 @@
 //! At most ten seats a visitor and show, however the requests arrive.
 
+use chrono::TimeDelta;
 use matinee::domain::Error;
 use matinee::domain::hold::MOST_SEATS;
 
 use crate::support::clock::Clock;
 use crate::support::pause::Moment;
-use crate::support::{Cinema, GOOD_CARD, all_at_once, numbers, until};
+use crate::support::{Cinema, GOOD_CARD, all_at_once, an_attempt, numbers, until};
 
 #[tokio::test]
 async fn ten_are_counted_per_visitor_and_show() {
@@ -143,5 +144,41 @@ async fn twelve_single_seats_at_once_are_ten() {
         assert!(refused.iter().all(|refused| matches!(refused, Error::TooManySeats { asked: 1, holding: 10, .. })));
         assert_eq!(cinema.free(show).await.len(), 2);
     }
+    cinema.proves().await;
+}
+
+/// Held again and again without buying: after three windows of a day it is the turn of others. Changing one's mind quickly
+/// costs nothing, and other seats are as free as ever.
+#[tokio::test]
+async fn whoever_keeps_seats_from_others_gives_way_after_three_windows() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(6).await;
+    let ada = cinema.visitor();
+    for _ in 0..20 {
+        let order = ada.hold(show, &[5]).await.unwrap();
+        ada.release(order).await.unwrap();
+    }
+    let mut kept = Vec::new();
+    for seats in [[1, 2], [1, 2], [2, 3], [2, 3]] {
+        // The fourth begins after exactly three whole windows: as much as one may.
+        let order = ada.hold(show, &seats).await.unwrap();
+        cinema.expire(order).await;
+        kept.push(order);
+    }
+    let attempt = an_attempt();
+    assert_eq!(ada.hold_as(attempt, show, &[2, 4]).await, Err(Error::KeptTooLong));
+    assert_eq!(ada.hold_as(attempt, show, &[2, 4]).await, Err(Error::KeptTooLong), "the same form again");
+    ada.hold(show, &[4, 5]).await.unwrap();
+    let bert = cinema.visitor();
+    let bought = bert.hold(show, &[1, 2]).await.unwrap();
+    bert.pay(bought, GOOD_CARD).await.unwrap();
+    // What was bought was kept from nobody; a day later all is forgotten.
+    let cleo = cinema.visitor();
+    let sold = cleo.hold(show, &[6]).await.unwrap();
+    cleo.pay(sold, GOOD_CARD).await.unwrap();
+    for order in kept {
+        cinema.age(order, TimeDelta::days(1)).await;
+    }
+    ada.hold(show, &[3]).await.unwrap();
     cinema.proves().await;
 }

@@ -143,8 +143,8 @@ async fn a_plan_made_on_an_empty_database_reads_no_whole_table() {
     cinema.sql("analyze").await;
     let statement = include_str!("../../src/store/sql/hold_seats.sql").replace(['!', '?'], "");
     let explain = format!(
-        "prepare hold (uuid, smallint[], uuid, uuid, bigint) as {statement};
-         explain execute hold (gen_random_uuid(), '{{1}}', gen_random_uuid(), gen_random_uuid(), 10)"
+        "prepare hold (uuid, smallint[], uuid, uuid, bigint, bigint) as {statement};
+         explain execute hold (gen_random_uuid(), '{{1}}', gen_random_uuid(), gen_random_uuid(), 10, null)"
     );
     let rows = sqlx::raw_sql(sqlx::AssertSqlSafe(explain)).fetch_all(&cinema.office.pool).await.unwrap();
     let plan: Vec<String> = rows.iter().map(|row| sqlx::Row::get(row, 0)).collect();

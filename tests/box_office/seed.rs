@@ -1,22 +1,39 @@
 //! The demo cinema.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Days, NaiveDate, TimeDelta, Timelike, Utc};
 use matinee::box_office::demo::{FILMS, HALLS};
-use matinee::box_office::seed::{DAYS, Seeded};
+use matinee::box_office::seed::{Bill, DAYS, Seeded};
 use matinee::box_office::{self};
 use matinee::domain::plan::{Kind, Plan};
+use matinee::gateway::past::{self, PastCharge};
+use matinee::store::StoreError;
 
 use crate::support::{Cinema, GOOD_CARD};
+
+/// What was charged before, written into the gateway's books by the gateway.
+async fn yesterday(cinema: &Cinema, bills: Vec<Bill>) -> Result<Option<Vec<String>>, StoreError> {
+    let past: Vec<PastCharge> = bills
+        .into_iter()
+        .map(|(payment, amount)| PastCharge { key: payment.to_string(), amount, metadata: BTreeMap::new() })
+        .collect();
+    Ok(Some(past::remember(&cinema.db, &past).await?))
+}
+
+async fn charges(cinema: &Cinema) -> i64 {
+    sqlx::query_scalar("select count(*) from gateway.charges").fetch_one(&cinema.db).await.unwrap()
+}
 
 /// Seeds a cinema; again from the start in the unlikely case that midnight passed meanwhile.
 async fn seeded() -> (Cinema, Seeded, NaiveDate) {
     loop {
         let cinema = Cinema::open().await;
         let today = cinema.office.cinema.date(Utc::now());
-        let seeded = box_office::seed(&cinema.office.pool).await.unwrap();
-        let again = box_office::seed(&cinema.office.pool).await.unwrap();
+        let charge = async |bills: Vec<Bill>| yesterday(&cinema, bills).await;
+        let seeded = box_office::seed(&cinema.office.pool, charge).await.unwrap();
+        let again = box_office::seed(&cinema.office.pool, charge).await.unwrap();
         if cinema.office.cinema.date(Utc::now()) == today {
             assert_eq!(again, Seeded::default(), "a second seeding adds nothing");
             return (cinema, seeded, today);
@@ -98,6 +115,46 @@ async fn a_demo_cinema_is_partly_sold_and_can_be_bought_from() {
         ada.pay(order, GOOD_CARD).await.unwrap();
         assert_eq!(cinema.ticketed(order).await, [*seat]);
     }
+    cinema.proves().await;
+}
+
+/// Stopped after the gateway's books were written and before ours: the next seeding finds the same charges, and no money
+/// is nobody's.
+#[tokio::test]
+async fn a_seeding_that_was_stopped_charges_nothing_twice() {
+    let cinema = Cinema::open().await;
+    let asked = Cell::new(0);
+    let stops = async |bills: Vec<Bill>| {
+        let charges = yesterday(&cinema, bills).await;
+        asked.set(asked.get() + 1);
+        if asked.get() == 3 { Err(StoreError::Schema("the light went out".to_owned())) } else { charges }
+    };
+    box_office::seed(&cinema.office.pool, stops).await.unwrap_err();
+    let (before, payments): (i64, i64) =
+        sqlx::query_as("select (select count(*) from gateway.charges), (select count(*) from payments)")
+            .fetch_one(&cinema.db)
+            .await
+            .unwrap();
+    assert!(before > payments, "charges that no payment knows yet: {before}, {payments}");
+    let seeded =
+        box_office::seed(&cinema.office.pool, async |bills: Vec<Bill>| yesterday(&cinema, bills).await).await.unwrap();
+    assert!(seeded.sold > 0);
+    let payments: i64 = sqlx::query_scalar("select count(*) from payments").fetch_one(&cinema.db).await.unwrap();
+    assert_eq!(charges(&cinema).await, payments);
+    cinema.proves().await;
+}
+
+/// A card processor whose books are not ours to write has no such past: nothing is sold, and the books agree.
+#[tokio::test]
+async fn a_demo_cinema_with_another_card_processor_has_sold_nothing() {
+    let cinema = Cinema::open().await;
+    let seeded = box_office::seed(&cinema.office.pool, async |_| Ok::<_, StoreError>(None)).await.unwrap();
+    let sold: i64 = sqlx::query_scalar("select count(*) from seats where status <> 'available'")
+        .fetch_one(&cinema.db)
+        .await
+        .unwrap();
+    assert_eq!((seeded.sold, sold, charges(&cinema).await), (0, 0, 0));
+    assert!(seeded.shows > 0 && seeded.seats > 0);
     cinema.proves().await;
 }
 

@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use matinee::domain::Error;
 use matinee::domain::ids::{OrderId, ShowId};
 use matinee::domain::order::{OrderState, Standing};
+use matinee::store::refunds;
 use sqlx::postgres::PgConnection;
 use sqlx::{Postgres, Row, Transaction};
 use uuid::Uuid;
@@ -35,6 +36,7 @@ async fn hold_within(keeper: &mut PgConnection, show: ShowId, seats: &[i16]) -> 
         .bind(Uuid::new_v4())
         .bind(order.0)
         .bind(10_i64)
+        .bind(None::<i64>)
         .fetch_one(keeper)
         .await
         .unwrap();
@@ -57,6 +59,7 @@ async fn pay_after_a_wait(rows: &'static str, age: TimeDelta) -> (Cinema, OrderI
     (cinema, order, outcome)
 }
 
+/// H7 for a payment's start: refused.
 #[tokio::test]
 async fn a_payment_that_waited_past_the_lapse_does_not_start() {
     for rows in [SEATS, ORDERS] {
@@ -101,6 +104,7 @@ async fn waiting_confirmation(
     (keeper, paying)
 }
 
+/// H7: re-taken.
 #[tokio::test]
 async fn a_confirmation_that_waited_past_the_lapse_sells_what_nobody_took() {
     for rows in [SEATS, ORDERS] {
@@ -118,6 +122,7 @@ async fn a_confirmation_that_waited_past_the_lapse_sells_what_nobody_took() {
     }
 }
 
+/// H7: refused.
 #[tokio::test]
 async fn a_confirmation_that_waited_while_a_seat_was_taken_refunds() {
     let (cinema, mut clock) = Clock::stopped().await;
@@ -131,6 +136,9 @@ async fn a_confirmation_that_waited_while_a_seat_was_taken_refunds() {
     assert_eq!(paying.await.unwrap(), Ok(()));
     assert!(matches!(cinema.standing(order).await, Standing::Refunded { .. }));
     assert_eq!(cinema.books(order).await, Books::refunded(2 * PRICE));
+    // The money is said to have come when it was judged, not when it began to wait: after the end of the hold.
+    let refund = refunds::of_order(&cinema.db, order).await.unwrap().remove(0);
+    assert_eq!((refund.owed_since, refund.hold_ended_at), (clock.now(), clock.now() - MICROSECOND));
     assert_eq!(cinema.standing(other).await, Standing::Held { ends_at: clock.now() + WINDOW });
     assert_eq!(cinema.free(show).await, [1]);
     cinema.proves().await;

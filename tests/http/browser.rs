@@ -1,5 +1,6 @@
-//! A site on a port, and visitors with a cookie jar of one.
+//! A site on a port, and visitors with a cookie jar.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -7,12 +8,14 @@ use std::sync::Mutex;
 use leptos::config::LeptosOptions;
 use matinee::box_office::BoxOffice;
 use matinee::domain::ids::{OrderId, ShowId};
+use matinee::server::limits::Shares;
 use matinee::server::{Processor, Site, router};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, REFERER, RETRY_AFTER, SET_COOKIE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, REFERER, REFRESH, RETRY_AFTER, SET_COOKIE};
 use reqwest::redirect::Policy;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// What the card processor's messages are signed with.
@@ -23,15 +26,26 @@ pub const HTML: &str = "text/html,application/xhtml+xml";
 /// What a script says it takes.
 pub const JSON: &str = "application/json";
 
+/// Nobody is limited.
+pub const NO_LIMITS: Shares = Shares { by_visitor: None, by_address: None, trusted: Vec::new() };
+
 /// Serves the office on a port of its own, as long as the test runs.
 pub async fn serve(office: &Arc<BoxOffice>) -> SocketAddr {
+    serve_in_shares(office, NO_LIMITS).await
+}
+
+/// The same, with limits.
+pub async fn serve_in_shares(office: &Arc<BoxOffice>, shares: Shares) -> SocketAddr {
     let leptos = LeptosOptions::builder().output_name("matinee").site_root("target/site").site_pkg_dir("pkg").build();
-    let site = Site { leptos, cookie_key: vec![7; 64], secure_cookie: false };
+    let site =
+        Site { leptos, cookie_key: vec![7; 64], secure_cookie: false, shares, closing: CancellationToken::new() };
     let processor = Processor { own: None, webhook_secrets: vec![WEBHOOK_SECRET.to_owned()] };
-    let app = router(Arc::clone(office), &site, &processor);
+    let app = router(Arc::clone(office), &site, &processor).into_make_service_with_connect_info::<SocketAddr>();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await });
+    let watching = Arc::clone(office);
+    tokio::spawn(async move { watching.snapshots.keep_watching().await });
     address
 }
 
@@ -43,6 +57,8 @@ pub struct Answer {
     pub location: Option<String>,
     pub sets_cookie: bool,
     pub retry_after: Option<String>,
+    /// After how many seconds the browser asks again by itself.
+    pub refresh: Option<String>,
     pub body: String,
 }
 
@@ -63,19 +79,20 @@ impl Answer {
 pub struct Browser {
     pub site: SocketAddr,
     client: reqwest::Client,
-    cookie: Mutex<Option<String>>,
+    /// By name.
+    cookies: Mutex<BTreeMap<String, String>>,
 }
 
 impl Browser {
     pub fn at(site: SocketAddr) -> Self {
         let client = reqwest::Client::builder().redirect(Policy::none()).build().unwrap();
-        Self { site, client, cookie: Mutex::new(None) }
+        Self { site, client, cookies: Mutex::default() }
     }
 
-    /// The same browser (the same cookie) at another server.
+    /// The same browser (the same cookies) at another server.
     pub fn goes_to(&self, site: SocketAddr) -> Self {
         let other = Self::at(site);
-        *other.cookie.lock().unwrap() = self.cookie.lock().unwrap().clone();
+        *other.cookies.lock().unwrap() = self.cookies.lock().unwrap().clone();
         other
     }
 
@@ -110,33 +127,58 @@ impl Browser {
         self.post("/api/release_hold", &[("order", order.to_string())]).await
     }
 
+    /// Puts a cookie into the jar.
+    pub fn carries(&self, name: &str, value: &str) {
+        self.cookies.lock().unwrap().insert(name.to_owned(), value.to_owned());
+    }
+
+    /// The value of a cookie in the jar.
+    pub fn cookie(&self, name: &str) -> Option<String> {
+        self.cookies.lock().unwrap().get(name).cloned()
+    }
+
     /// A POST with a body and headers of the test's own.
     pub fn raw_post(&self, path: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
         self.client.post(self.url(path)).body(body)
     }
 
     pub async fn send(&self, request: RequestBuilder) -> Answer {
-        let cookie = self.cookie.lock().unwrap().clone();
-        let request = cookie.into_iter().fold(request, |request, cookie| request.header(COOKIE, cookie));
+        let cookies: Vec<String> =
+            self.cookies.lock().unwrap().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let request = if cookies.is_empty() { request } else { request.header(COOKIE, cookies.join("; ")) };
         let response = request.send().await.unwrap();
         let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
-        let (location, set_cookie, retry_after) = (header(LOCATION), header(SET_COOKIE), header(RETRY_AFTER));
-        if let Some(cookie) = &set_cookie {
-            *self.cookie.lock().unwrap() = cookie.split(';').next().map(str::to_owned);
+        let (location, retry_after, refresh) = (header(LOCATION), header(RETRY_AFTER), header(REFRESH));
+        let mut sets_cookie = false;
+        for cookie in response.headers().get_all(SET_COOKIE) {
+            let (name, value) = cookie.to_str().unwrap().split(';').next().unwrap().split_once('=').unwrap();
+            self.cookies.lock().unwrap().insert(name.to_owned(), value.to_owned());
+            sets_cookie = true;
         }
-        let sets_cookie = set_cookie.is_some();
-        Answer { status: response.status(), location, sets_cookie, retry_after, body: response.text().await.unwrap() }
+        Answer {
+            status: response.status(),
+            location,
+            sets_cookie,
+            retry_after,
+            refresh,
+            body: response.text().await.unwrap(),
+        }
     }
 
     fn form(&self, path: &str, form: &[(&str, String)]) -> RequestBuilder {
-        let encoded = form.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value)));
-        let body = encoded.collect::<Vec<_>>().join("&");
+        let body = encoded(form);
         self.client.post(self.url(path)).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
     }
 
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.site)
     }
+}
+
+/// A form as it is sent.
+pub fn encoded(form: &[(&str, String)]) -> String {
+    let fields = form.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value)));
+    fields.collect::<Vec<_>>().join("&")
 }
 
 /// The fields of the seat map's form.

@@ -5,12 +5,20 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attempts;
 mod bad_input;
 mod browser;
 mod commands;
 mod cross_site;
+mod hangs_up;
+mod incidents;
+mod killed;
+mod limits;
+mod live;
 mod pages;
 mod processor;
 mod program;
+mod queue;
+mod sessions;
 mod storm;
 mod two_servers;

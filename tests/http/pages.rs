@@ -209,7 +209,9 @@ async fn missing_files_and_wrong_methods_are_answered_in_words() {
     let cinema = Cinema::open().await;
     let site = serve(&cinema.office).await;
     let client = reqwest::Client::new();
-    for path in ["/pkg/matinee.0000000000000000.wasm", "/posters/none.svg"] {
+    // Longer than a file system lets a name be, and than it lets a path be.
+    let (name, path) = (format!("/pkg/{}", "x".repeat(300)), format!("/posters{}", "/x".repeat(3_000)));
+    for path in ["/pkg/matinee.0000000000000000.wasm", "/posters/none.svg", &name, &path] {
         let answer = client.get(format!("http://{site}{path}")).send().await.unwrap();
         assert_eq!(
             (answer.status(), &answer.headers()["cache-control"]),

@@ -4,14 +4,13 @@ use chrono::Utc;
 use matinee::domain::ids::{OrderId, PaymentId};
 use matinee::domain::payment::PaymentState;
 use matinee::gateway::signature;
-use matinee::store::payments;
 use reqwest::StatusCode;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::browser::{Browser, WEBHOOK_SECRET, serve};
-use crate::support::{Books, Cinema, GOOD_CARD, PRICE, all_at_once, an_attempt, until};
+use crate::support::{Books, Cinema, GOOD_CARD, PRICE, all_at_once, until};
 
 /// Must be confirmed on the processor's page.
 const CONFIRMED_CARD: &str = "4000000000003220";
@@ -33,7 +32,7 @@ fn charge(kind: &str, payment: PaymentId, reference: &str, amount_minor: i64) ->
 /// A payment whose money was taken while nobody here heard of it; the payment, and the charge's reference.
 async fn unheard(cinema: &Cinema, order: OrderId) -> (PaymentId, String) {
     let payment = PaymentId(Uuid::new_v4());
-    let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
+    let amount = cinema.starts(order, payment).await.unwrap();
     let card = matinee::domain::payment::Card::parse(GOOD_CARD).unwrap();
     cinema.office.gateway.charge(payment, order, amount, &card).await.unwrap();
     let reference = sqlx::query_scalar("select id from gateway.charges where idempotency_key = $1")
@@ -86,6 +85,27 @@ async fn a_signed_message_sells_once_however_often_it_comes() {
         StatusCode::NO_CONTENT
     );
     assert_eq!(cinema.ticketed(order).await, [1, 2]);
+    assert_eq!(cinema.books(order).await, Books::sold_for(2 * PRICE));
+    cinema.proves().await;
+}
+
+/// Messages change places on their way: the news of an earlier, declined try comes first, while the answer to the charge is
+/// lost. Whoever believed it would tell the visitor that nothing was charged.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_decline_that_comes_first_is_not_believed() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(8).await;
+    let visitor = Browser::at(serve(&cinema.office).await);
+    let order = visitor.hold(show, &[1, 2]).await.order();
+    let (payment, reference) = unheard(&cinema, order).await;
+    let now = Utc::now().timestamp();
+    let stale = charge("charge.declined", payment, &reference, 2 * PRICE);
+    assert_eq!(tell(&visitor, &stale, &[WEBHOOK_SECRET], now).await, StatusCode::NO_CONTENT);
+    assert_eq!(cinema.ticketed(order).await, [1, 2]);
+    let page = visitor.get(&format!("/orders/{order}")).await;
+    assert!(page.body.contains("data-testid=\"ticket\"") && !page.body.contains("late news"), "{}", page.body);
+    let captured = charge("charge.captured", payment, &reference, 2 * PRICE);
+    assert_eq!(tell(&visitor, &captured, &[WEBHOOK_SECRET], now).await, StatusCode::NO_CONTENT);
     assert_eq!(cinema.books(order).await, Books::sold_for(2 * PRICE));
     cinema.proves().await;
 }
@@ -167,6 +187,30 @@ async fn a_card_that_must_be_confirmed_leads_to_the_processors_page_and_back() {
         }
     }
     assert_eq!(Browser::at(site).get("/orders/nonsense/return").await.status, StatusCode::NOT_FOUND);
+    cinema.proves().await;
+}
+
+/// A browser lets no form lead to another site, not even by a redirect (`form-action` of the page's policy): a person goes by
+/// way of the order's page, which leads on once and not whenever it is looked at.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_persons_form_leads_to_the_processors_page_by_way_of_the_orders() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(2).await;
+    let visitor = Browser::at(serve(&cinema.office).await);
+    let order = visitor.hold(show, &[1]).await.order();
+    let form =
+        [("order", order.to_string()), ("attempt", Uuid::new_v4().to_string()), ("card", CONFIRMED_CARD.to_owned())];
+    let sent = visitor.submit("/api/pay", &format!("/orders/{order}/pay"), &form).await;
+    assert_eq!((sent.status, sent.location), (StatusCode::FOUND, Some(format!("/orders/{order}?confirm"))));
+    let page = visitor.get(&format!("/orders/{order}?confirm")).await;
+    let refresh = page.refresh.unwrap();
+    let url = refresh.strip_prefix("0;url=").unwrap();
+    assert!(url.starts_with("http://gateway.example/pay/") && page.body.contains(url), "{refresh}");
+    assert_eq!(visitor.get(&format!("/orders/{order}")).await.refresh, None);
+    decide(&cinema, url, true).await;
+    assert_eq!(visitor.get(&format!("/orders/{order}/return")).await.status, StatusCode::SEE_OTHER);
+    assert!(cinema.is_sold(order).await);
+    assert_eq!(visitor.get(&format!("/orders/{order}?confirm")).await.refresh, None);
     cinema.proves().await;
 }
 

@@ -65,6 +65,45 @@ async fn a_database_of_a_newer_version() {
     cinema.is_broken_on_purpose();
 }
 
+/// The demo's sold seats are paid for in the books of the simulated card processor; with another one there are none.
+#[tokio::test(flavor = "multi_thread")]
+async fn seed_says_what_is_sold_and_why_nothing_is() {
+    let cinema = Cinema::open().await;
+    for (another, says) in [(true, "0 of them sold.\nNone is sold: that would need charges"), (false, " 0 new shows ")]
+    {
+        let url = cinema.url();
+        let mut arguments = vec!["seed", "--database-url", &url];
+        if another {
+            arguments.extend(["--gateway-url", "http://127.0.0.1:1", "--gateway-key", "another"]);
+        }
+        let output = matinee(&arguments);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && said.contains(says), "{output:?}");
+    }
+    let within = cinema.next_door().await;
+    let output = matinee(&["seed", "--database-url", &within.url()]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && !said.contains(" 0 of them sold"), "{output:?}");
+    cinema.proves().await;
+    within.proves().await;
+}
+
+/// Not found out at the first payment.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_processor_that_cannot_be_used_is_said_at_the_start() {
+    let cinema = Cinema::open().await;
+    let url = cinema.url();
+    for (flags, why) in [
+        (&["--gateway-url", "http://127.0.0.1:9"][..], "--gateway-url needs --gateway-key"),
+        (&["--gateway-url", "nonsense", "--gateway-key", "k"], "--gateway-url nonsense is not an address"),
+        (&["--gateway-url", "ftp://h", "--gateway-key", "k"], "--gateway-url ftp://h is not an address"),
+    ] {
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--database-url", &url];
+        fails_with(&matinee(&[&serve[..], flags].concat()), why);
+    }
+    cinema.proves().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn prove_names_each_breach_and_exits_with_an_error() {
     let cinema = Cinema::open().await;

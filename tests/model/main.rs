@@ -1,7 +1,7 @@
 //! The saga as a model: holds, payments, refunds and a card processor as plain values, run by a scheduler with dice. A
 //! history is a few people, two seats, and every fault there is: answers and requests that are lost, messages that come
 //! twice and late, servers that die between any two steps, time that jumps over the end of a hold. At its end recovery runs
-//! until nothing is open, and a checker asks what `matinee prove` asks of a database.
+//! until nothing is open, and the checker of the live crash test (`tests/chaos`) asks what `matinee prove` asks of a database.
 //!
 //! The rule and the table of steps are the product's own (`domain::seat`, `domain::saga`). A seed stands for a history: a
 //! failure prints it, and `MODEL_SEED=.. cargo test --test model` runs that one again.
@@ -10,6 +10,9 @@
 
 mod checker;
 mod people;
+#[expect(dead_code, reason = "a live cinema has more to tell")]
+#[path = "../support/verdict.rs"]
+mod verdict;
 mod world;
 
 use std::thread;

@@ -164,7 +164,8 @@ fn after(world: &mut World, payment: usize, tasks: &mut Vec<Task>) {
         Fate::Bought => world.told.push(Told::Sold(order)),
         Fate::Back { made: false } => tasks.push(Task::Refund { payment }),
         Fate::Back { made: true } => world.told.push(Told::Refunded(payment)),
-        Fate::Started | Fate::GivenUp => {}
+        Fate::GivenUp => world.told.push(Told::Declined(payment)),
+        Fate::Started => {}
     }
 }
 

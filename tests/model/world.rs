@@ -67,6 +67,9 @@ impl Payment {
 pub enum Told {
     Held(usize),
     Sold(usize),
+    /// A payment.
+    Declined(usize),
+    /// A payment.
     Refunded(usize),
 }
 

@@ -3,7 +3,7 @@
 //! `clock_timestamp()`, and find the stopped one before Postgres' own.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use matinee::domain::ids::OrderId;
+use matinee::domain::ids::{OrderId, ShowId};
 use sqlx::postgres::PgPool;
 use sqlx::postgres::types::PgInterval;
 
@@ -27,6 +27,19 @@ impl Cinema {
         )
         .bind(order.0)
         .bind(PgInterval::try_from(by.to_std().unwrap()).unwrap())
+        .execute(&self.db)
+        .await
+        .unwrap();
+    }
+
+    /// Its sale opens so many seconds from now (or opened before), and so many a minute are let in, or all.
+    pub async fn opens_in(&self, show: ShowId, seconds: f64, per_minute: Option<i32>) {
+        sqlx::query(
+            "update shows set sales_open_at = clock_timestamp() + $2 * interval '1 second', admit_per_minute = $3 where id = $1",
+        )
+        .bind(show.0)
+        .bind(seconds)
+        .bind(per_minute)
         .execute(&self.db)
         .await
         .unwrap();

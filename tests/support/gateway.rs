@@ -17,7 +17,7 @@ use matinee::store::pool;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Cinema, GOOD_CARD, Visitor, here};
+use super::{Cinema, GOOD_CARD, Visitor, here, until};
 
 impl Cinema {
     /// Another server on the same database, whose gateway does what the test says.
@@ -66,6 +66,7 @@ pub struct ScriptedGateway {
     silent_finds: AtomicUsize,
     failing_refunds: AtomicUsize,
     lost_refund_answers: AtomicUsize,
+    refunds_meet: AtomicUsize,
     /// How often a refund was asked for.
     pub refunds_asked: AtomicUsize,
 }
@@ -106,6 +107,7 @@ impl ScriptedGateway {
             silent_finds: AtomicUsize::new(0),
             failing_refunds: AtomicUsize::new(0),
             lost_refund_answers: AtomicUsize::new(0),
+            refunds_meet: AtomicUsize::new(0),
             refunds_asked: AtomicUsize::new(0),
         }
     }
@@ -140,6 +142,11 @@ impl ScriptedGateway {
     /// So many refunds are made, and nobody hears of it.
     pub fn next_refunds_lose_their_answer(&self, times: usize) {
         self.lost_refund_answers.store(times, Ordering::SeqCst);
+    }
+
+    /// No refund is made before so many have been asked for.
+    pub fn next_refunds_meet(&self, times: usize) {
+        self.refunds_meet.store(self.refunds_asked.load(Ordering::SeqCst) + times, Ordering::SeqCst);
     }
 
     fn script(&self, step: Step) {
@@ -182,6 +189,10 @@ impl Gateway for ScriptedGateway {
 
     async fn refund(&self, payment: PaymentId, charge: &str, amount: Money) -> Result<String, NoAnswer> {
         self.refunds_asked.fetch_add(1, Ordering::SeqCst);
+        until("all who ask for a refund have asked", || async {
+            self.refunds_asked.load(Ordering::SeqCst) >= self.refunds_meet.load(Ordering::SeqCst)
+        })
+        .await;
         if counts_down(&self.failing_refunds) {
             return Err(silence());
         }

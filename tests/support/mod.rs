@@ -8,10 +8,16 @@ mod distance;
 pub mod gateway;
 mod look;
 pub mod pause;
-mod server;
+pub mod server;
+pub mod smtp;
+mod speech;
+pub mod trips;
+pub mod verdict;
 mod visitor;
+pub mod wires;
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -39,6 +45,8 @@ pub use visitor::*;
 pub const QUARTER_HOUR_S: i32 = 900;
 /// Price of a seat where it does not matter, in cents.
 pub const PRICE: i64 = 1250;
+/// What the card processor knows us by.
+pub const GATEWAY_KEY: &str = "key of the test";
 /// How long a test waits for what must come at once; only a failing test ever waits so long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -51,6 +59,8 @@ pub struct Cinema {
     pub db: PgPool,
     /// Its card processor: the simulated one, on a port of its own.
     pub gateway: HttpGateway,
+    /// That port.
+    pub gateway_at: SocketAddr,
     proven: AtomicBool,
     database: String,
     server: Arc<Server>,
@@ -77,9 +87,9 @@ impl Cinema {
         let url = server.url_of(&database);
         let db = own_connections(&url).await;
         cinemas::create(&db, &here(), &[7; 64]).await.unwrap();
-        let gateway = gateway_on(&url).await;
-        let office = Arc::new(BoxOffice::new(pool::connect(&url).unwrap(), here(), Arc::new(gateway.clone())));
-        Self { office, db, gateway, proven: AtomicBool::new(false), database, server }
+        let (gateway, gateway_at) = gateway_on(&url).await;
+        let office = office_on(&url, &gateway);
+        Self { office, db, gateway, gateway_at, proven: AtomicBool::new(false), database, server }
     }
 
     /// Makes the test's own connections anew, so that they follow changed settings of the database.
@@ -98,9 +108,14 @@ impl Cinema {
         self.server.url_of(database)
     }
 
+    /// Ends Postgres where it stands and starts it again, as after a crash.
+    pub async fn crash_postgres(&self) {
+        self.server.restart_immediately().await;
+    }
+
     /// Another server on the same database, with connections and memory of its own.
     pub fn another_office(&self) -> Arc<BoxOffice> {
-        Arc::new(BoxOffice::new(pool::connect(&self.url()).unwrap(), here(), Arc::new(self.gateway.clone())))
+        office_on(&self.url(), &self.gateway)
     }
 
     /// A show tomorrow in a hall of this layout; prices by zone in cents; how long a hold lasts in seconds.
@@ -160,6 +175,7 @@ impl Cinema {
     pub async fn ends(&mut self, others: &[Arc<BoxOffice>]) {
         for office in others.iter().chain([&self.office]) {
             office.pool.close().await;
+            office.snapshots.close().await;
         }
         self.db.close().await;
         let last = Mutex::new(PgConnection::connect(&self.url()).await.unwrap());
@@ -234,10 +250,10 @@ pub fn layout_of(seats: usize) -> String {
 
 /// The card processor with its books in this database, spoken to over HTTP as always. It sends no messages: stories that
 /// want some tell them.
-async fn gateway_on(url: &str) -> HttpGateway {
+async fn gateway_on(url: &str) -> (HttpGateway, SocketAddr) {
     let settings = matinee::gateway::Settings {
         pool: matinee::gateway::connect(url).unwrap(),
-        api_keys: vec!["key of the test".to_owned()],
+        api_keys: vec![GATEWAY_KEY.to_owned()],
         webhook_secrets: vec![],
         webhook_url: None,
         public_url: "http://gateway.example".to_owned(),
@@ -247,7 +263,14 @@ async fn gateway_on(url: &str) -> HttpGateway {
     let address = listener.local_addr().unwrap();
     let service = matinee::gateway::router(settings);
     tokio::spawn(async move { axum::serve(listener, service).await });
-    HttpGateway::new(&format!("http://{address}"), "key of the test", "http://cinema.example").unwrap()
+    (HttpGateway::new(&format!("http://{address}"), GATEWAY_KEY, "http://cinema.example").unwrap(), address)
+}
+
+/// A server's box office. All servers of a cinema have the same secret.
+fn office_on(url: &str, gateway: &HttpGateway) -> Arc<BoxOffice> {
+    let mut office = BoxOffice::new(pool::connect(url).unwrap(), here(), Arc::new(gateway.clone()));
+    office.secret = [7; 32];
+    Arc::new(office)
 }
 
 async fn own_connections(url: &str) -> PgPool {

@@ -26,8 +26,10 @@ const BLANK: &str = "template1";
 pub struct Server {
     databases: AtomicUsize,
     maker: Mutex<Option<PgConnection>>,
+    url: String,
+    settings: Vec<(String, String)>,
     // Dropped in this order: first the server stops, then its folder goes.
-    postgres: Postgres,
+    postgres: Mutex<Option<Postgres>>,
     folder: TempDir,
 }
 
@@ -44,14 +46,34 @@ impl Server {
             .tempdir_in(&home.folder)
             .unwrap();
         clone_cluster(&home.template(), folder.path()).unwrap();
-        let settings: Vec<_> = SETTINGS.iter().chain(settings).copied().collect();
-        let postgres = Postgres::start(folder.path(), &settings).await.unwrap();
-        Self { databases: AtomicUsize::new(0), maker: Mutex::default(), postgres, folder }
+        let settings = SETTINGS.iter().chain(settings).map(|(name, value)| (String::from(*name), String::from(*value)));
+        let settings: Vec<_> = settings.collect();
+        let postgres = start(folder.path(), &settings).await;
+        Self {
+            databases: AtomicUsize::new(0),
+            maker: Mutex::default(),
+            url: postgres.url(),
+            settings,
+            postgres: Mutex::new(Some(postgres)),
+            folder,
+        }
+    }
+
+    /// What `pg_ctl restart -m immediate` does: every process of it is ended where it stands, and the next start recovers
+    /// from the log.
+    pub async fn restart_immediately(&self) {
+        let home = Home::find().await;
+        // Nobody else may take the folder for a leftover while it has no owner.
+        let _copying = home.lock(File::lock_shared);
+        let mut postgres = self.postgres.lock().await;
+        let running = postgres.take();
+        tokio::task::spawn_blocking(move || drop(running)).await.unwrap();
+        *postgres = Some(start(self.folder.path(), &self.settings).await);
     }
 
     /// Where its database of this name is.
     pub fn url_of(&self, database: &str) -> String {
-        url_of(&self.postgres, database)
+        in_url(&self.url, database)
     }
 
     /// Makes another database with the present schema and nothing in it.
@@ -74,8 +96,13 @@ impl Server {
     }
 }
 
-fn url_of(postgres: &Postgres, database: &str) -> String {
-    postgres.url().replace("/matinee?", &format!("/{database}?"))
+async fn start(folder: &Path, settings: &[(String, String)]) -> Postgres {
+    let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    Postgres::start(folder, &settings).await.unwrap()
+}
+
+fn in_url(url: &str, database: &str) -> String {
+    url.replace("/matinee?", &format!("/{database}?"))
 }
 
 /// The folder that all tests' servers share.
@@ -129,8 +156,8 @@ impl Home {
         }
         let making = self.folder.join(format!("{}-unfinished", self.schema));
         let postgres = Postgres::start(&making, SETTINGS).await?;
-        pool::migrate(&url_of(&postgres, BLANK)).await.unwrap();
-        let mut maker = PgConnection::connect(&url_of(&postgres, BLANK)).await.unwrap();
+        pool::migrate(&in_url(&postgres.url(), BLANK)).await.unwrap();
+        let mut maker = PgConnection::connect(&in_url(&postgres.url(), BLANK)).await.unwrap();
         maker.execute("drop database matinee").await.unwrap();
         // Nobody needs these two, and each test would copy them.
         maker.execute("alter database template0 is_template false").await.unwrap();

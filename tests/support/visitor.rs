@@ -2,13 +2,21 @@
 
 use std::sync::Arc;
 
+use matinee::box_office::queue::{self, Pass, Waiting};
 use matinee::box_office::{self, BoxOffice};
 use matinee::domain::Error;
 use matinee::domain::hold::Selection;
-use matinee::domain::ids::{Attempt, OrderId, ShowId, VisitorId};
-use matinee::domain::payment::Card;
+use matinee::domain::ids::{Attempt, OrderId, PaymentId, ShowId, VisitorId};
+use matinee::domain::incident::{Evidence, Source};
+use matinee::domain::money::Money;
+use matinee::domain::payment::{Capture, Card};
+use matinee::domain::saga::Actor;
 use matinee::domain::seat::SeatNo;
+use matinee::domain::ticket::TicketCode;
+use matinee::store::payments::{self, Outcome};
 use uuid::Uuid;
+
+use super::Cinema;
 
 /// Test cards of the simulated gateway.
 pub const GOOD_CARD: &str = "4242 4242 4242 4242";
@@ -43,7 +51,24 @@ impl Visitor {
     /// Sends the form of this attempt.
     pub async fn hold_as(&self, attempt: Attempt, show: ShowId, seats: &[i16]) -> Result<OrderId, Error> {
         let selection = Selection::new(numbers(seats))?;
-        box_office::hold(&self.office, self.id, show, selection, attempt).await
+        box_office::hold(&self.office, self.id, show, selection, attempt, None).await
+    }
+
+    /// Sends the form with a pass of the waiting room.
+    pub async fn hold_with(&self, pass: Pass, show: ShowId, seats: &[i16]) -> Result<OrderId, Error> {
+        let selection = Selection::new(numbers(seats))?;
+        box_office::hold(&self.office, self.id, show, selection, an_attempt(), Some(pass)).await
+    }
+
+    /// Where the visitor stands in the show's waiting room.
+    pub async fn waits(&self, show: ShowId) -> Waiting {
+        queue::look(&self.office, Some(self.id), show).await.unwrap().unwrap().waiting
+    }
+
+    /// Takes a place in it.
+    pub async fn joins(&self, show: ShowId) -> Waiting {
+        queue::join(&self.office, self.id, show).await.unwrap();
+        self.waits(show).await
     }
 
     /// Gives seats back.
@@ -62,6 +87,21 @@ impl Visitor {
     }
 }
 
+impl Cinema {
+    /// Records that whoever has the order begins to pay it, and nothing more: what is to be charged, if it can be paid.
+    pub async fn starts(&self, order: OrderId, payment: PaymentId) -> Option<Money> {
+        let visitor = self.order(order).await.visitor;
+        payments::start(&self.db, visitor, order, payment, an_attempt(), "4242", None).await.unwrap()
+    }
+
+    /// The store's confirmation of a payment, by the gateway's word.
+    pub async fn confirms(&self, payment: PaymentId, capture: &Capture) -> Outcome {
+        let codes = std::array::from_fn(|_| TicketCode::from_random(Uuid::new_v4().as_u128()));
+        let evidence = Evidence { source: Source::Reading, text: format!("charge {}", capture.reference) };
+        payments::confirm(&self.db, payment, capture, &evidence, &codes, Actor::Gateway).await.unwrap()
+    }
+}
+
 /// A name for a try that was not used before.
 pub fn an_attempt() -> Attempt {
     Attempt(Uuid::new_v4())
@@ -74,5 +114,5 @@ pub fn numbers(seats: &[i16]) -> Vec<SeatNo> {
 
 /// A conflict that names these seats and keeps those.
 pub fn taken(seats: &[i16], kept: &[i16]) -> Error {
-    Error::SeatTaken { seats: numbers(seats), kept: numbers(kept) }
+    Error::SeatTaken { seats: numbers(seats), kept: numbers(kept), nearest: vec![] }
 }

@@ -4,6 +4,7 @@ test('a conflict names the taken seat, keeps the rest picked, and offers the nea
   cinema, seatMap, other, page, watch, checked,
 }) => {
   const show = await cinema.show()
+  await seatMap.withoutStream()
   await seatMap.openLive(show)
   await seatMap.pick(1, 2, 3)
   // The map must not learn of it before the server says no.

@@ -81,7 +81,8 @@ test('another browser sees the seats as held, and whoever has the link may look 
 test('what is held in another tab is called one’s own, not taken, and the way to pay is there', async ({ cinema, seatMap, context, checked, watch }) => {
   watch.expectStatus(409)
   const show = await cinema.show()
-  const tab = new SeatMap(await context.newPage())
+  // Without a stream, or the tab would know before it asks.
+  const tab = await new SeatMap(await context.newPage()).withoutStream()
   await tab.openLive(show)
   await tab.pick(1, 2, 7)
   await seatMap.openLive(show)
@@ -136,18 +137,33 @@ test('a hold whose answer is lost is found again, also when other seats are pick
     await route.abort('connectionreset')
   })
   await seatMap.holdButton().click()
-  await expect(seatMap.takenWords()).toHaveText(/^The cinema did not answer/)
-  await page.unrouteAll()
+  // That the cinema did not answer is said for as long as the map does not know better, which may be no time at all.
   await expect(seatMap.heldNotice()).toContainText('You hold A1, A2')
   await expect(seatMap.takenNotice()).toBeHidden()
   expect(await cinema.taken(show)).toEqual({ 1: 'locked', 2: 'locked' })
   await seatMap.live()
+  await page.unrouteAll()
   await seatMap.pick(7)
   await seatMap.hold()
 })
 
-test('a hold whose answer is slow leads to the payment page, whatever the map learns meanwhile', async ({ cinema, seatMap, page }) => {
+test('a hold that does not arrive is said, and can be sent again', async ({ cinema, seatMap, page, watch }) => {
+  watch.expectComplaint(/net::ERR_CONNECTION_RESET|net::ERR_FAILED/)
   const show = await cinema.show()
+  await seatMap.openLive(show)
+  await seatMap.pick(1, 2)
+  await page.route('**/api/hold_seats', (route) => route.abort('connectionreset'))
+  await seatMap.holdButton().click()
+  await expect(seatMap.takenWords()).toHaveText(/^The cinema did not answer/)
+  expect(await seatMap.picked()).toEqual([1, 2])
+  expect(await cinema.taken(show)).toEqual({})
+  await page.unrouteAll()
+  await seatMap.hold()
+})
+
+test('a hold whose answer is slow leads to the payment page, whatever a map without a stream learns meanwhile', async ({ cinema, seatMap, page }) => {
+  const show = await cinema.show()
+  await seatMap.withoutStream()
   await seatMap.openLive(show)
   await seatMap.pick(1, 2)
   let asked = 0
@@ -161,5 +177,23 @@ test('a hold whose answer is slow leads to the payment page, whatever the map le
   })
   await seatMap.holdButton().click()
   await page.waitForURL(/\/orders\/[^/]+\/pay$/, { timeout: 20_000 })
+  expect(await cinema.taken(show)).toEqual({ 1: 'locked', 2: 'locked' })
+})
+
+test('a hold whose answer is slower than the stream leads to the payment page', async ({ cinema, seatMap, page, newBrowser }) => {
+  const show = await cinema.show()
+  const stranger = new SeatMap(await newBrowser())
+  await stranger.openLive(show)
+  await seatMap.openLive(show)
+  await seatMap.pick(1, 2)
+  await page.route('**/api/hold_seats', async (route) => {
+    const answer = await route.fetch()
+    // By then this page's own stream has said so too.
+    await expect(stranger.seat(1)).toHaveAccessibleName(/, held, /)
+    await page.waitForTimeout(500)
+    await route.fulfill({ response: answer })
+  })
+  await seatMap.holdButton().click()
+  await page.waitForURL(/\/orders\/[^/]+\/pay$/)
   expect(await cinema.taken(show)).toEqual({ 1: 'locked', 2: 'locked' })
 })

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Charge, Gateway, Listed, NoAnswer};
 use crate::domain::ids::{OrderId, PaymentId};
+use crate::domain::incident::Evidence;
 use crate::domain::money::{Currency, Money};
 use crate::domain::payment::{Capture, Card};
 
@@ -36,41 +37,82 @@ impl std::fmt::Debug for HttpGateway {
     }
 }
 
+/// The gateway's name for a charge or a refund. What could be none is refused where it arrives: it becomes a key in the
+/// database and a part of addresses.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Reference(String);
+
+impl Reference {
+    /// As the gateway writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Reference {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_one = (1..=255).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':'));
+        if is_one { Ok(Self(text)) } else { Err("a reference is 1 to 255 letters, digits and -_.:") }
+    }
+}
+
 /// A charge as the API tells it. Fields that are not of use here are passed over.
 #[derive(Debug, Deserialize)]
 pub struct ChargeJson {
-    id: String,
+    id: Reference,
     status: String,
+    /// Nobody takes or gives back less than nothing.
+    #[serde(deserialize_with = "at_least_nothing")]
     amount_minor: i64,
     currency: Currency,
     decline_reason: Option<String>,
     action_url: Option<String>,
+    #[serde(default, deserialize_with = "at_least_nothing")]
     refunded_minor: i64,
-    metadata: MetadataJson,
+    /// Whatever the one who charged wrote there; not all charges are ours.
+    #[serde(default)]
+    metadata: serde_json::Value,
 }
 
-#[derive(Debug, Deserialize)]
-struct MetadataJson {
-    payment: Option<String>,
+fn at_least_nothing<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let minor = i64::deserialize(deserializer)?;
+    if minor < 0 { Err(serde::de::Error::custom("an amount is negative")) } else { Ok(minor) }
+}
+
+/// Words for people, as a page and a row can keep them.
+fn words(text: &str) -> String {
+    const MOST: usize = 200;
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(MOST).collect()
 }
 
 impl ChargeJson {
     /// The payment that it was made for, when it names one.
     pub fn payment(&self) -> Option<PaymentId> {
-        self.metadata.payment.as_deref().and_then(|payment| payment.parse().ok()).map(PaymentId)
+        self.metadata.get("payment")?.as_str()?.parse().ok().map(PaymentId)
     }
 
-    /// What was decided; `None` while the bank thinks, and when it was canceled.
-    pub fn decision(self) -> Option<Charge> {
+    /// What was decided; `None` while the bank thinks, and when it was canceled. `evidence` is where this was read.
+    pub fn decision(self, evidence: Evidence) -> Option<Charge> {
         match self.status.as_str() {
             "captured" => {
                 let amount = Money::new(self.amount_minor, self.currency);
-                Some(Charge::Captured(Capture { reference: self.id, amount }))
+                Some(Charge::Captured(Capture { reference: self.id.0, amount, evidence: Some(evidence) }))
             }
             "declined" => {
-                Some(Charge::Declined { reason: self.decline_reason.unwrap_or_else(|| "no reason given".to_owned()) })
+                Some(Charge::Declined { reason: words(self.decline_reason.as_deref().unwrap_or("no reason given")) })
             }
-            "requires_action" => self.action_url.map(|url| Charge::NeedsAction { url }),
+            // A visitor is led there: a web page, and no script.
+            "requires_action" => {
+                let is_page = |url: &String| {
+                    reqwest::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+                        && !url.contains(char::is_control)
+                };
+                self.action_url.filter(is_page).map(|url| Charge::NeedsAction { url })
+            }
             _ => None,
         }
     }
@@ -81,9 +123,13 @@ struct Closed {
     charge: Option<ChargeJson>,
 }
 
-#[derive(Deserialize)]
-struct RefundJson {
-    id: String,
+/// A refund as the API tells it.
+#[derive(Debug, Deserialize)]
+pub struct RefundJson {
+    /// Its name.
+    pub id: Reference,
+    /// What it gives back.
+    pub charge: Reference,
 }
 
 #[derive(Deserialize)]
@@ -103,7 +149,8 @@ impl HttpGateway {
         Ok(Self { client, url: trimmed(url), key: key.to_owned(), site: trimmed(site) })
     }
 
-    async fn ask<T: for<'de> Deserialize<'de>>(&self, request: RequestBuilder) -> Result<T, NoAnswer> {
+    /// Asks, and also gives back the answer as it came.
+    async fn ask<T: for<'de> Deserialize<'de>>(&self, request: RequestBuilder) -> Result<(T, Evidence), NoAnswer> {
         let no_answer = |error: reqwest::Error| NoAnswer(error.without_url().to_string());
         let response = request.bearer_auth(&self.key).send().await.map_err(no_answer)?;
         let status = response.status();
@@ -112,7 +159,10 @@ impl HttpGateway {
             let words = response.text().await.unwrap_or_default();
             return Err(NoAnswer(format!("{status}: {}", words.chars().take(200).collect::<String>())));
         }
-        response.json().await.map_err(no_answer)
+        let text = response.text().await.map_err(no_answer)?;
+        let answer =
+            serde_json::from_str(&text).map_err(|error| NoAnswer(format!("not what was asked for: {error}")))?;
+        Ok((answer, Evidence::answer(text)))
     }
 }
 
@@ -127,33 +177,40 @@ impl Gateway for HttpGateway {
             "metadata": { "payment": payment.0, "order": order.0 },
             "return_url": format!("{}/orders/{order}/return", self.site),
         });
-        let request = self.client.post(format!("{}/v1/charges", self.url));
-        let charge: ChargeJson = self.ask(request.header("Idempotency-Key", payment.0.to_string()).json(&body)).await?;
-        charge.decision().ok_or_else(|| NoAnswer("it was canceled meanwhile".to_owned()))
+        let request = || {
+            let request = self.client.post(format!("{}/v1/charges", self.url));
+            request.header("Idempotency-Key", payment.0.to_string()).json(&body)
+        };
+        let (charge, evidence): (ChargeJson, _) = match self.ask(request()).await {
+            // An error of its own, told at once: with the same key the same charge may be asked for again.
+            Err(NoAnswer(words)) if words.starts_with('5') => self.ask(request()).await?,
+            answer => answer?,
+        };
+        charge.decision(evidence).ok_or_else(|| NoAnswer("it was canceled meanwhile".to_owned()))
     }
 
     async fn find(&self, payment: PaymentId, cancel: bool) -> Result<Option<Charge>, NoAnswer> {
         let request = self.client.post(format!("{}/v1/keys/{}/close?cancel={cancel}", self.url, payment.0));
-        let closed: Closed = self.ask(request).await?;
-        Ok(closed.charge.and_then(ChargeJson::decision))
+        let (closed, evidence): (Closed, _) = self.ask(request).await?;
+        Ok(closed.charge.and_then(|charge| charge.decision(evidence)))
     }
 
     async fn refund(&self, payment: PaymentId, charge: &str, amount: Money) -> Result<String, NoAnswer> {
         let request = self.client.post(format!("{}/v1/charges/{charge}/refunds", self.url));
         let request = request.header("Idempotency-Key", payment.0.to_string());
-        let refund: RefundJson = self.ask(request.json(&json!({ "amount_minor": amount.minor }))).await?;
-        Ok(refund.id)
+        let (refund, _): (RefundJson, _) = self.ask(request.json(&json!({ "amount_minor": amount.minor }))).await?;
+        Ok(refund.id.0)
     }
 
     async fn books(&self, after: Option<&str>) -> Result<Vec<Listed>, NoAnswer> {
         let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
         let request = self.client.get(format!("{}/v1/charges?limit=1000{after}", self.url));
-        let page: Page = self.ask(request).await?;
+        let (page, _): (Page, _) = self.ask(request).await?;
         let listed = page.data.into_iter().map(|charge| Listed {
             payment: charge.payment(),
             refunded_minor: charge.refunded_minor,
             captured: (charge.status == "captured").then(|| Money::new(charge.amount_minor, charge.currency)),
-            reference: charge.id,
+            reference: charge.id.0,
         });
         Ok(listed.collect())
     }

@@ -6,6 +6,7 @@
 
 mod charges;
 mod events;
+mod past;
 mod refunds;
 mod rows;
 mod statements;

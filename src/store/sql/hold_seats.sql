@@ -1,16 +1,25 @@
 -- hold_seats
--- One round trip, all or none. $1 show, $2 seat numbers (different, ascending), $3 visitor, $4 order, $5 most seats.
+-- One round trip, all or none. $1 show, $2 seat numbers (different, ascending), $3 visitor, $4 order, $5 most seats,
+-- $6 the visitor's place in the show's waiting room, if there is one.
 with show as materialized (
-    select hold_window_s, currency, zone_prices, sales_close_at > clock_timestamp() as open from shows where id = $1
+    select hold_window_s, currency, zone_prices, sales_close_at > clock_timestamp() as open,
+           coalesce(sales_open_at <= clock_timestamp(), true) as opened,
+           admit_per_minute is null
+               or coalesce(is_admitted($6, sales_open_at, admit_per_minute, clock_timestamp()), false) as admitted
+    from shows where id = $1
 ), mine as materialized (
-    -- What this visitor holds in this show, by the rule; how many orders there were, to number the next; and whether this
-    -- attempt, which has the same order id, was here before.
+    -- What this visitor holds in this show, by the rule; how many orders there were, to number the next; whether this
+    -- attempt, which has the same order id, was here before; and for how many seconds of the last day the visitor has kept
+    -- wanted seats from others without buying them.
     select coalesce(max(nth), 0) as nth,
            coalesce(sum(cardinality(seat_nos)) filter (
                where state in ('held', 'paying')
                and not is_available('locked', locked_at, (select hold_window_s from show), clock_timestamp())), 0) as seats,
            coalesce(bool_or(id = $4), false) as repeated,
-           coalesce(bool_or(id = $4 and seat_nos = $2), false) as same
+           coalesce(bool_or(id = $4 and seat_nos = $2), false) as same,
+           coalesce(sum(extract(epoch from held_until(state, state_at, locked_at, window_s, clock_timestamp()) - held_at)) filter (
+               where state in ('held', 'paying', 'released') and seat_nos && $2
+               and held_at > clock_timestamp() - interval '1 day'), 0) as kept_s
     from orders where visitor_id = $3 and show_id = $1
 ), precheck as materialized (
     -- A loser stops here, without a lock, a transaction id or a flush.
@@ -21,7 +30,8 @@ with show as materialized (
           from show, seats s where s.show_id = $1 and s.seat_no = any ($2)) wanted
 ), allowed as materialized (
     select show.*, mine.nth + 1 as nth from show, precheck, mine
-    where show.open and precheck.free = cardinality($2) and mine.seats + cardinality($2) <= $5 and not mine.repeated
+    where show.open and show.opened and show.admitted and precheck.free = cardinality($2) and mine.seats + cardinality($2) <= $5
+      and mine.kept_s <= 3 * show.hold_window_s and not mine.repeated
 ), locked as materialized (
     -- In seat order, as everybody locks. After a wait the rule is evaluated again on the newest version of the row, by
     -- the clock after the wait.
@@ -51,9 +61,13 @@ with show as materialized (
 )
 select all_or_none((select count(*) from held), cardinality($2)) as "held!",
        (select open from show) as "open?",
+       (select opened from show) as "opened?",
+       (select admitted from show) as "admitted?",
        mine.repeated as "repeated!",
        mine.same as "same!",
        mine.seats as "holding!",
+       -- Three windows a day: then it is somebody else's turn.
+       coalesce(mine.kept_s > 3 * (select hold_window_s from show), false) as "kept_long!",
        precheck.taken as "taken?",
        precheck.found as "found?"
 from precheck, mine

@@ -1,10 +1,11 @@
 -- start_payment
 -- $1 order, $2 payment, $3 attempt, $4 the card's last four digits, $5 where to mail the tickets
--- (null: as before). Records the attempt before any money moves, and renews the hold the first time.
+-- (null: as before), $6 whose order it must be. Records the attempt before any money moves, and renews the hold the first
+-- time.
 with payable as materialized (
     select o.id, o.show_id, o.visitor_id, o.seat_nos, o.prices, o.currency, shows.hold_window_s, o.locked_at, o.renewed_at
     from orders o join shows on shows.id = o.show_id
-    where o.id = $1 and o.state = 'held'
+    where o.id = $1 and o.visitor_id = $6 and o.state = 'held'
       and not is_available('locked', o.locked_at, shows.hold_window_s, clock_timestamp())
     for update of o
 ), locked as materialized (

@@ -5,14 +5,13 @@ use matinee::domain::Error;
 use matinee::domain::ids::PaymentId;
 use matinee::domain::payment::Card;
 use matinee::domain::seat::SeatNo;
-use matinee::store::payments;
 use sqlx::{AssertSqlSafe, Row};
 use uuid::Uuid;
 
 use super::{CONFIRM, Findings, RELEASE, START, breaches, failure, finds, mutant};
 use crate::support::clock::Clock;
 use crate::support::pause::Moment;
-use crate::support::{Cinema, GOOD_CARD, Visitor, an_attempt, until};
+use crate::support::{Cinema, GOOD_CARD, Visitor, until};
 
 /// Ada's money is taken, her hold has lapsed, Bert has bought seat 2; now her payment is confirmed.
 async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: bool) -> Findings {
@@ -21,7 +20,7 @@ async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: 
     let (ada, bert) = (cinema.visitor(), cinema.visitor());
     let order = ada.hold(show, &[1, 2]).await.unwrap();
     let payment = PaymentId(Uuid::new_v4());
-    let amount = payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
+    let amount = cinema.starts(order, payment).await.unwrap();
     cinema.office.gateway.charge(payment, order, amount, &Card::parse(GOOD_CARD).unwrap()).await.unwrap();
     let reference: String = sqlx::query_scalar("select id from gateway.charges").fetch_one(&cinema.db).await.unwrap();
     cinema.expire(order).await;
@@ -37,6 +36,8 @@ async fn a_payment_comes_too_late(street: &Cinema, statement: &str, constraint: 
         .bind(amount.currency.code())
         .bind(vec!["0000000000001", "0000000000002"])
         .bind("visitor")
+        .bind("the test")
+        .bind("reading")
         .fetch_one(&cinema.db)
         .await
         .map_err(failure);
@@ -100,7 +101,8 @@ async fn without_asking_whose_seats_they_are_a_release_frees_what_is_sold() {
 async fn a_payment_starts_after_a_wait(statement: &str) -> Findings {
     let (cinema, mut clock) = Clock::stopped().await;
     let show = cinema.show_of(2).await;
-    let order = cinema.visitor().hold(show, &[1, 2]).await.unwrap();
+    let ada = cinema.visitor();
+    let order = ada.hold(show, &[1, 2]).await.unwrap();
     let mut keeper = cinema.db.begin().await.unwrap();
     sqlx::query("select from seats for update").execute(&mut *keeper).await.unwrap();
     let (db, text) = (cinema.db.clone(), statement.to_owned());
@@ -110,7 +112,8 @@ async fn a_payment_starts_after_a_wait(statement: &str) -> Findings {
             .bind(Uuid::new_v4())
             .bind(Uuid::new_v4())
             .bind("4242")
-            .bind(None::<&str>);
+            .bind(None::<&str>)
+            .bind(ada.id.0);
         let row = start.fetch_one(&db).await.unwrap();
         row.get::<Option<i64>, _>("amount_minor")
     });
@@ -144,14 +147,15 @@ async fn a_renewal_meets_a_hold(statement: &str, moment: Moment) -> Findings {
     let order = ada.hold(show, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).await.unwrap();
     let pause = cinema.pauses(moment).await;
     clock.set(cinema.order(order).await.ends_at()).await;
-    let (db, text) = (cinema.db.clone(), statement.to_owned());
+    let (db, text, payer) = (cinema.db.clone(), statement.to_owned(), ada.id.0);
     let starting = tokio::spawn(async move {
         let start = sqlx::query(AssertSqlSafe(text))
             .bind(order.0)
             .bind(Uuid::new_v4())
             .bind(Uuid::new_v4())
             .bind("4242")
-            .bind(None::<&str>);
+            .bind(None::<&str>)
+            .bind(payer);
         start.execute(&db).await.map(|_| ()).map_err(failure)
     });
     cinema.until_waiting(1).await;

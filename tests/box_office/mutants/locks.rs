@@ -1,12 +1,11 @@
 //! The order in which rows are locked.
 
 use matinee::domain::ids::{OrderId, PaymentId};
-use matinee::store::payments;
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use super::{CONFIRM, Findings, HOLD, RELEASE, START, failure, finds, mutant};
-use crate::support::{Cinema, PRICE, an_attempt};
+use crate::support::{Cinema, PRICE};
 
 const UNORDERED: (&str, &str) = ("    order by s.seat_no\n    for update of s", "    for update of s");
 
@@ -25,11 +24,13 @@ async fn somebody_locks_one_then_two(street: &Cinema, locker: Locker, statement:
     let cinema = street.next_door().await;
     let show = cinema.show_of(2).await;
     let mut order = None;
+    let ada = cinema.visitor();
+    let visitor = ada.id.0;
     let payment = PaymentId(Uuid::new_v4());
     if !matches!(locker, Locker::Hold) {
-        let held = cinema.visitor().hold(show, &[1, 2]).await.unwrap();
+        let held = ada.hold(show, &[1, 2]).await.unwrap();
         if matches!(locker, Locker::Confirm) {
-            payments::start(&cinema.db, held, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
+            cinema.starts(held, payment).await.unwrap();
         }
         order = Some(held);
     }
@@ -49,12 +50,17 @@ async fn somebody_locks_one_then_two(street: &Cinema, locker: Locker, statement:
         let order = order.map_or_else(Uuid::new_v4, |order: OrderId| order.0);
         let query = sqlx::query(AssertSqlSafe(text));
         let query = match locker {
-            Locker::Hold => query.bind(show.0).bind(vec![1_i16, 2]).bind(Uuid::new_v4()).bind(order).bind(10_i64),
+            Locker::Hold => {
+                query.bind(show.0).bind(vec![1_i16, 2]).bind(Uuid::new_v4()).bind(order).bind(10_i64).bind(None::<i64>)
+            }
             Locker::Release => query.bind(order),
-            Locker::Start => query.bind(order).bind(payment.0).bind(Uuid::new_v4()).bind("4242").bind(None::<&str>),
+            Locker::Start => {
+                query.bind(order).bind(payment.0).bind(Uuid::new_v4()).bind("4242").bind(None::<&str>).bind(visitor)
+            }
             Locker::Confirm => {
                 let codes = vec!["0000000000001", "0000000000002"];
-                query.bind(payment.0).bind("ch_1").bind(2 * PRICE).bind("EUR").bind(codes).bind("visitor")
+                let query = query.bind(payment.0).bind("ch_1").bind(2 * PRICE).bind("EUR").bind(codes);
+                query.bind("visitor").bind("the test").bind("reading")
             }
         };
         query.execute(&mut *connection).await.map(|_| ()).map_err(failure)

@@ -59,6 +59,7 @@ async fn hold(
         .bind(visitor)
         .bind(Uuid::new_v4())
         .bind(10_i64)
+        .bind(None::<i64>)
         .fetch_one(connection)
         .await
         .map_err(failure)?;

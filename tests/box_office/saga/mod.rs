@@ -1,9 +1,12 @@
 //! The saga: every step in every state, money that comes when nobody expects it, and recovery by whoever looks next.
 
+mod broken;
 mod money;
+mod races;
 mod recovery;
 mod steps;
 mod story;
+mod twice;
 
 use matinee::box_office;
 use matinee::box_office::gateway::Charge;
@@ -13,13 +16,13 @@ use matinee::domain::saga::{Actor, Happening, Phase};
 use matinee::store::{events, payments, refunds};
 use uuid::Uuid;
 
-use crate::support::{Cinema, GOOD_CARD, an_attempt};
+use crate::support::{Cinema, GOOD_CARD};
 
 impl Cinema {
     /// Starts a payment and gives it up, as if the gateway had never heard of it.
     pub async fn given_up(&self, order: OrderId) -> PaymentId {
         let payment = PaymentId(Uuid::new_v4());
-        payments::start(&self.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
+        self.starts(order, payment).await.unwrap();
         payments::give_up(&self.db, payment, None, Actor::Recovery).await.unwrap();
         payment
     }

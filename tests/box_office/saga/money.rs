@@ -8,12 +8,12 @@ use matinee::domain::ids::PaymentId;
 use matinee::domain::money::Money;
 use matinee::domain::payment::{Capture, Card, RefundReason};
 use matinee::domain::saga::Phase;
-use matinee::store::{payments, refunds};
+use matinee::store::refunds;
 use uuid::Uuid;
 
 use super::steps::order_in;
 use crate::support::gateway::Paying;
-use crate::support::{Books, Cinema, DECLINED_CARD, GOOD_CARD, PRICE, all_at_once, an_attempt};
+use crate::support::{Books, Cinema, DECLINED_CARD, GOOD_CARD, PRICE, all_at_once};
 
 /// A payment that was given up took money after all: it buys the seats, as long as nobody else has them.
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn of_two_payments_that_both_took_money_one_buys_and_one_goes_back() {
     cinema.proves().await;
 }
 
-/// A declined payment is not made a success by nobody's word, nor a success undone by "the first one failed".
+/// P4: a declined payment is not made a success by nobody's word, nor a success undone by "the first one failed".
 #[tokio::test]
 async fn late_words_about_an_earlier_try_change_nothing() {
     let cinema = Cinema::open().await;
@@ -126,7 +126,7 @@ async fn money_of_a_wrong_amount_goes_back_as_it_came() {
         let show = cinema.show_of(1).await;
         let order = cinema.visitor().hold(show, &[1]).await.unwrap();
         let payment = PaymentId(Uuid::new_v4());
-        payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
+        cinema.starts(order, payment).await.unwrap();
         let wrong = Money::new(amount, currency.parse().unwrap());
         let card = Card::parse(GOOD_CARD).unwrap();
         let Ok(Charge::Captured(capture)) = cinema.office.gateway.charge(payment, order, wrong, &card).await else {
@@ -146,12 +146,36 @@ async fn money_of_a_wrong_amount_goes_back_as_it_came() {
     cinema.proves().await;
 }
 
+/// A second charge for a payment that was captured by another one: nothing of the order changes, and the money is not
+/// forgotten. (A gateway whose key has lapsed may do so.)
+#[tokio::test]
+async fn money_beside_a_payment_that_was_captured_is_set_aside_once() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(1).await;
+    let ada = cinema.visitor();
+    let order = ada.hold(show, &[1]).await.unwrap();
+    ada.pay(order, GOOD_CARD).await.unwrap();
+    let payment = cinema.payments(order).await.remove(0);
+    cinema.sql("update gateway.keys set used_at = used_at - interval '25 hours'").await;
+    let card = Card::parse(GOOD_CARD).unwrap();
+    let charged = cinema.office.gateway.charge(payment.id, order, payment.amount, &card).await;
+    let Ok(Charge::Captured(beside)) = charged else { panic!("{charged:?}") };
+    let story = cinema.story(order).await;
+    for _ in 0..2 {
+        box_office::learn(&cinema.office, payment.id, Charge::Captured(beside.clone())).await.unwrap();
+    }
+    assert_eq!(cinema.incidents("unknown_charge", &beside.reference).await, 1);
+    assert_eq!((cinema.story(order).await, cinema.payments(order).await), (story, vec![payment]));
+    assert_eq!(cinema.ticketed(order).await, [1]);
+    cinema.proves().await;
+}
+
 #[tokio::test]
 async fn money_for_a_payment_that_nobody_knows_is_set_aside_once() {
     let cinema = Cinema::open().await;
     let unknown = PaymentId(Uuid::new_v4());
     let amount = Money::new(PRICE, "EUR".parse().unwrap());
-    let capture = Capture { reference: "ch_from_elsewhere".to_owned(), amount };
+    let capture = Capture { reference: "ch_from_elsewhere".to_owned(), amount, evidence: None };
     for _ in 0..3 {
         box_office::learn(&cinema.office, unknown, Charge::Captured(capture.clone())).await.unwrap();
     }

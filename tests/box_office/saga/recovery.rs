@@ -7,7 +7,7 @@ use matinee::box_office::recover::Reconciled;
 use matinee::domain::payment::RefundReason;
 use matinee::domain::saga::Phase;
 
-use crate::support::{Books, Cinema, GOOD_CARD, PRICE, Visitor, all_at_once};
+use crate::support::{Books, Cinema, GOOD_CARD, PRICE, Visitor, all_at_once, until};
 
 /// After a crash of everything: three servers start at once and finish what is open, each thing once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,5 +96,31 @@ async fn a_silent_gateway_leaves_everything_open_until_it_answers() {
     assert_eq!(box_office::reconcile(&office).await, Ok(Reconciled { refunded: 1, ..Reconciled::default() }));
     assert_eq!(gateway.refunds_asked.load(Ordering::SeqCst), 3);
     assert_eq!(cinema.reasons(late).await, [RefundReason::TooLate]);
+    cinema.proves().await;
+}
+
+/// Who left it open is gone for good, and nobody looks at the order: another server, which had nothing to do, finishes it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_server_finishes_what_another_left_open() {
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(1).await;
+    let idle = cinema.another_office();
+    tokio::spawn(async move { box_office::recover::keep_recovering(&idle).await });
+    let looked = "select exists (select from pg_stat_activity where query like '%anything_open%' and state = 'idle'
+                                 and pid <> pg_backend_pid())";
+    until("it has found nothing to do", || async { sqlx::query_scalar(looked).fetch_one(&cinema.db).await.unwrap() })
+        .await;
+
+    let (gone, gateway) = cinema.scripted_office();
+    let ada = Visitor::at(&gone);
+    let order = ada.hold(show, &[1]).await.unwrap();
+    gateway.next_charge_loses_its_answer();
+    gateway.next_finds_are_silent(1);
+    ada.pay(order, GOOD_CARD).await.unwrap();
+    gone.pool.close().await;
+    assert_eq!(cinema.phase(order).await, Phase::Paying);
+    cinema.age_payments(order).await;
+    until("the other one has looked", || async { cinema.is_sold(order).await }).await;
+    assert_eq!(cinema.books(order).await, Books::sold_for(PRICE));
     cinema.proves().await;
 }

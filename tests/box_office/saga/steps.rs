@@ -4,11 +4,10 @@ use matinee::box_office;
 use matinee::domain::ids::{OrderId, PaymentId, ShowId};
 use matinee::domain::payment::PaymentState;
 use matinee::domain::saga::{Actor, Phase, Step};
-use matinee::domain::ticket::TicketCode;
 use matinee::store::{holds, payments};
 use uuid::Uuid;
 
-use crate::support::{Cinema, GOOD_CARD, an_attempt};
+use crate::support::{Cinema, GOOD_CARD};
 
 /// An order of one seat in a phase, and a payment of it that was given up.
 pub async fn order_in(cinema: &Cinema, phase: Phase) -> (ShowId, OrderId, PaymentId) {
@@ -18,12 +17,12 @@ pub async fn order_in(cinema: &Cinema, phase: Phase) -> (ShowId, OrderId, Paymen
     let spare = cinema.given_up(order).await;
     let late = async || {
         let payment = PaymentId(Uuid::new_v4());
-        payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
+        cinema.starts(order, payment).await.unwrap();
         cinema.expire(order).await;
         let bert = cinema.visitor();
         let other = bert.hold(show, &[1]).await.unwrap();
         let capture = cinema.captures(payment).await;
-        payments::confirm(&cinema.db, payment, &capture, &[], Actor::Gateway).await.unwrap();
+        cinema.confirms(payment, &capture).await;
         bert.release(other).await.unwrap();
         payment
     };
@@ -31,7 +30,7 @@ pub async fn order_in(cinema: &Cinema, phase: Phase) -> (ShowId, OrderId, Paymen
         Phase::Held => {}
         Phase::Paying => {
             let payment = PaymentId(Uuid::new_v4());
-            payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap().unwrap();
+            cinema.starts(order, payment).await.unwrap();
         }
         Phase::Sold => ada.pay(order, GOOD_CARD).await.unwrap(),
         Phase::Released => drop(ada.release(order).await.unwrap()),
@@ -57,7 +56,7 @@ async fn every_step_in_every_state_leads_where_the_table_says() {
                 Step::Release => drop(holds::release(&cinema.db, order).await.unwrap()),
                 Step::StartPayment => {
                     let payment = PaymentId(Uuid::new_v4());
-                    payments::start(&cinema.db, order, payment, an_attempt(), "4242", None).await.unwrap();
+                    cinema.starts(order, payment).await;
                 }
                 Step::GiveUp => {
                     for payment in cinema.payments(order).await {
@@ -66,15 +65,14 @@ async fn every_step_in_every_state_leads_where_the_table_says() {
                 }
                 Step::Sell => {
                     let capture = cinema.captures(spare).await;
-                    let codes = [TicketCode::from_random(Uuid::new_v4().as_u128())];
-                    payments::confirm(&cinema.db, spare, &capture, &codes, Actor::Gateway).await.unwrap();
+                    cinema.confirms(spare, &capture).await;
                 }
                 Step::OweRefund => {
                     cinema.expire(order).await;
                     // Sold or held by others: somebody else has the seat now, unless the order has sold it.
                     let _taken = cinema.visitor().hold(show, &[1]).await;
                     let capture = cinema.captures(spare).await;
-                    payments::confirm(&cinema.db, spare, &capture, &[], Actor::Gateway).await.unwrap();
+                    cinema.confirms(spare, &capture).await;
                 }
                 Step::RefundMade => {
                     for payment in cinema.payments(order).await {

@@ -1,0 +1,102 @@
+//! Keeping watched maps true: which shows changed is one question for all of them, asked while anybody watches.
+//!
+//! No statement that sells notifies anybody: a `NOTIFY` makes commits wait for each other. The orders' story, which is
+//! written anyway, says where something happened; and what this server does itself, it knows at once.
+
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::broadcast;
+
+use super::{Cell, Change, Snapshot, Snapshots};
+use crate::domain::ids::ShowId;
+use crate::store::StoreResult;
+use crate::store::events::{self, Horizon};
+
+/// How often the story is looked at while anybody watches: how late at most another server's sale is seen.
+pub const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How often at most, when this server itself has news.
+const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(10);
+
+/// A watched show is read anew this often whatever the story says: for whoever changes seats behind Matinee's back.
+pub const READ_ANYWAY_EVERY: Duration = Duration::from_secs(1);
+
+/// How long the watch waits when the database does not answer.
+const AFTER_A_FAULT: Duration = Duration::from_millis(250);
+
+/// What one viewer has been given and will be told.
+#[derive(Debug)]
+pub struct Viewing {
+    /// What is so now.
+    pub snapshot: Arc<Snapshot>,
+    /// What comes after it.
+    pub changes: broadcast::Receiver<Arc<Change>>,
+}
+
+impl Snapshots {
+    /// Begins to watch a show; `None` when there is no such show.
+    ///
+    /// # Errors
+    /// When the database does, or a row cannot be.
+    pub async fn watch(&self, show: ShowId) -> StoreResult<Option<Viewing>> {
+        let now = Instant::now();
+        let cell = self.cell(show, now);
+        if self.read(show, &cell, now).await?.is_none() {
+            return Ok(None);
+        }
+        let (snapshot, changes) = cell.watch();
+        self.news.notify_one();
+        Ok(snapshot.map(|snapshot| Viewing { snapshot, changes }))
+    }
+
+    /// How many are watching on this server.
+    pub fn watchers(&self) -> usize {
+        self.cells.read().unwrap_or_else(PoisonError::into_inner).values().map(|cell| cell.watchers()).sum()
+    }
+
+    /// Reads what is watched as it changes. Never ends; a server runs it beside its requests. It asks the database nothing
+    /// while nobody watches.
+    pub async fn keep_watching(&self) {
+        let mut horizon = None;
+        loop {
+            let began = Instant::now();
+            let watched = self.watched();
+            if watched.is_empty() {
+                // What happens now is found by the reading that a next viewer begins with.
+                horizon = None;
+                self.news.notified().await;
+                continue;
+            }
+            match self.look(&watched, horizon.as_ref()).await {
+                Ok(reached) => horizon = Some(reached),
+                Err(error) => {
+                    tracing::warn!(%error, "the watch of the maps could not look");
+                    tokio::time::sleep(AFTER_A_FAULT).await;
+                    continue;
+                }
+            }
+            tokio::time::sleep(LOOK_AT_MOST_EVERY.saturating_sub(began.elapsed())).await;
+            let _timeout = tokio::time::timeout(LOOK_EVERY.saturating_sub(began.elapsed()), self.news.notified()).await;
+        }
+    }
+
+    async fn look(&self, watched: &[(ShowId, Arc<Cell>)], horizon: Option<&Horizon>) -> StoreResult<Horizon> {
+        let (changed, reached) = match horizon {
+            Some(horizon) => events::shows_since(&self.pool, horizon).await?,
+            // First the horizon, then the maps: what is committed in between is in both.
+            None => (watched.iter().map(|(show, _)| *show).collect(), events::horizon(&self.pool).await?),
+        };
+        for (show, cell) in watched {
+            if changed.contains(show) || cell.is_older_than(READ_ANYWAY_EVERY) {
+                self.read(*show, cell, Instant::now()).await?;
+            }
+        }
+        Ok(reached)
+    }
+
+    fn watched(&self) -> Vec<(ShowId, Arc<Cell>)> {
+        let cells = self.cells.read().unwrap_or_else(PoisonError::into_inner);
+        cells.iter().filter(|(_, cell)| cell.is_watched()).map(|(show, cell)| (*show, Arc::clone(cell))).collect()
+    }
+}
