@@ -13,6 +13,7 @@ pub mod prove;
 pub mod queue;
 pub mod recover;
 pub mod refusal;
+pub mod rehearsal;
 pub mod release;
 pub mod seed;
 

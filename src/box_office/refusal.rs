@@ -58,6 +58,7 @@ pub async fn with_choice(office: &BoxOffice, show: ShowId, error: Error) -> Erro
     let wanted: Vec<SeatNo> = seats.iter().chain(&kept).copied().collect();
     // Without a choice the conflict is as true as with one.
     let snapshot = office.snapshots.get(show).await.ok().flatten();
-    let nearest = snapshot.map_or_else(Vec::new, |snapshot| nearest(&wanted, &snapshot.map.spots()));
+    let nearest = snapshot
+        .map_or_else(Vec::new, |snapshot| nearest(&wanted, snapshot.spots.get_or_init(|| snapshot.map.spots())));
     Error::SeatTaken { seats, kept, nearest }
 }

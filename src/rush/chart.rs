@@ -11,6 +11,9 @@ const FIGURES: f64 = 90.0;
 const BAR: f64 = 13.0;
 const GAP: f64 = 12.0;
 const AXIS: f64 = 22.0;
+const SCALE: f64 = 60.0;
+const WIDE: f64 = 720.0;
+const LINES: f64 = 200.0;
 
 /// A group of bars with one label.
 #[derive(Clone, Debug)]
@@ -43,6 +46,56 @@ pub struct Ranges {
     pub wrong: bool,
     /// A range for each series.
     pub values: Vec<Option<Range>>,
+}
+
+/// A line over time.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// In the key.
+    pub name: String,
+    /// Where it goes through, in the order of time.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Lines from zero, over a common time from zero. `along` says what the time is.
+pub fn lines(title: &str, along: &str, all: &[Line]) -> AnyView {
+    let points = || all.iter().flat_map(|line| &line.points);
+    let most = points().fold(0.0_f64, |most, point| most.max(point.1));
+    let last = points().fold(0.0_f64, |most, point| most.max(point.0));
+    let (step, pace) = (nice_step(most / 4.0), nice_step(last / 8.0));
+    let (top, end) = ((most / step).ceil().max(1.0) * step, last.max(pace));
+    let y = move |value: f64| 8.0 + LINES * (1.0 - value / top);
+    let x = move |value: f64| SCALE + WIDE * value / end;
+    let ticks =
+        |step: f64, most: f64| (0..).map(move |nth| f64::from(nth) * step).take_while(move |at| *at <= most * 1.0001);
+    let grid: Vec<AnyView> = ticks(step, top)
+        .map(|tick| {
+            view! {
+                <line class="grid" x1=SCALE y1=y(tick) x2=SCALE + WIDE y2=y(tick)></line>
+                <text class="side" x=SCALE - 8.0 y=y(tick) + 4.0>{tick_text(tick)}</text>
+            }
+            .into_any()
+        })
+        .collect();
+    let times: Vec<AnyView> = ticks(pace, end)
+        .map(|tick| view! { <text class="tick" x=x(tick) y=LINES + 26.0>{tick_text(tick)}</text> }.into_any())
+        .collect();
+    let marks: Vec<AnyView> = all
+        .iter()
+        .enumerate()
+        .map(|(nth, line)| {
+            let path = line.points.iter().map(|(at, value)| format!("{:.1},{:.1}", x(*at), y(*value)));
+            let points = path.collect::<Vec<_>>().join(" ");
+            view! { <polyline class=format!("l{nth}") points=points></polyline> }.into_any()
+        })
+        .collect();
+    let names: Vec<String> = all.iter().map(|line| line.name.clone()).collect();
+    let along = along.to_owned();
+    let plot = view! {
+        {grid}{times}{marks}
+        <text class="tick" x=SCALE + WIDE / 2.0 y=LINES + 44.0>{along}</text>
+    };
+    figure(title, &names, LINES + 50.0, plot.into_any())
 }
 
 /// Horizontal bars from zero.
@@ -124,6 +177,11 @@ fn frame<V: Copy>(
             view! { <text class=class x=LABELS - 10.0 y=middle>{label}</text> {marks} }.into_any()
         })
         .collect();
+    figure(title, series, height, view! { {grid}{rows} }.into_any())
+}
+
+/// A drawing under its title, with the key to its colours.
+fn figure(title: &str, series: &[String], height: f64, drawing: AnyView) -> AnyView {
     let key: Vec<AnyView> = series
         .iter()
         .enumerate()
@@ -138,7 +196,7 @@ fn frame<V: Copy>(
     view! {
         <figure>
             <figcaption>{caption} <span class="keys">{key}</span></figcaption>
-            <div class="scrolls"><svg viewBox=size role="img" aria-label=title>{grid}{rows}</svg></div>
+            <div class="scrolls"><svg viewBox=size role="img" aria-label=title>{drawing}</svg></div>
         </figure>
     }
     .into_any()
@@ -161,6 +219,13 @@ mod tests {
     #[test]
     fn steps_are_round() {
         assert_eq!([0.7, 3.0, 21.0, 5000.0, 5001.0].map(nice_step), [1.0, 5.0, 50.0, 5000.0, 10_000.0]);
+    }
+
+    #[test]
+    fn a_line_goes_through_its_points() {
+        let line = Line { name: "held".to_owned(), points: vec![(0.0, 0.0), (8.0, 400.0)] };
+        let html = lines("Seats", "seconds", &[line]).to_html();
+        assert!(html.contains("points=\"60.0,208.0 780.0,8.0\""), "{html}");
     }
 
     #[test]

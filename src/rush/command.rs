@@ -1,82 +1,49 @@
 //! The command `matinee rush`: its flags, and what it does with them. The doc comments are the text of its `--help`.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::figure::count;
-use super::laboratory::advice::Advice;
-use super::laboratory::bench::{self, Bench, Trouble};
-use super::laboratory::crowd::{Contention, Crowd};
-use super::laboratory::page;
-use super::laboratory::redis_server::{MISSING, RedisServer};
-use super::laboratory::strategies::{Choice, Name};
-use super::laboratory::summary::Summary;
-use super::laboratory::trial::{self, Limit};
+use super::crowd::stage::StageError;
+use super::crowd::{self, Outcome, Scenario};
+use super::laboratory;
+use super::laboratory::bench::Trouble;
 use super::place::Place;
-use crate::domain::seat::HoldWindow;
 use crate::server::embedded::EmbeddedError;
 
-/// Holds of the laboratory last so long: the shortest window there is, so that holds lapse during a trial.
-const WINDOW_S: i32 = 1;
+/// What is played when nothing is named.
+const FIRST: &str = "opening-sale";
 
 /// What a rush is made of.
 #[derive(Debug, Clone, Args)]
 pub struct Flags {
-    /// Strategies of the laboratory to compare, with commas between; "all" is every one that has a chance or is famous.
-    #[arg(long, value_name = "NAME|all", value_enum, value_delimiter = ',', required = true)]
-    pub strategy: Vec<Choice>,
+    /// The crowd: a scenario in a TOML file, or one that comes with the program: opening-sale (200,000 people want 1,000 seats
+    /// within a minute; the default), one-seat (1,000 people want one), last-seat (until every seat is sold, two servers).
+    #[arg(value_name = "SCENARIO.toml", conflicts_with = "strategy")]
+    pub scenario: Option<String>,
 
-    /// How closely the visitors stand: many shows, one small show at a time, or first the one and then the other.
-    #[arg(long, value_enum, default_value = "both")]
-    pub contention: Density,
+    /// Print the scenario instead of playing it: to change a copy.
+    #[arg(long, conflicts_with = "strategy")]
+    pub print: bool,
 
-    /// How many rounds each strategy gets; all have had one before the next begins, so that a change of the machine's mood
-    /// meets them all.
-    #[arg(long, value_name = "ROUNDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=20))]
-    pub rounds: u64,
-
-    /// How long each round of a strategy takes, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=600))]
-    pub seconds: u64,
-
-    /// Seats of the show that everybody wants under high contention.
-    #[arg(long, value_name = "SEATS", default_value_t = 60, value_parser = clap::value_parser!(i16).range(1..=1000))]
-    pub seats: i16,
-
-    /// How many visitors act at the same time.
-    #[arg(long, value_name = "CLIENTS", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub clients: u16,
-
-    /// Most connections to Postgres.
-    #[arg(long, value_name = "CONNECTIONS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=90))]
-    pub connections: u16,
-
-    /// What the crowd's list of attempts is made from: the same seed, the same list.
-    #[arg(long, value_name = "NUMBER", default_value_t = 7)]
-    pub seed: u64,
+    /// What everything random is made from: the same seed, the same crowd with the same wishes. Absent: the scenario's own,
+    /// or 7 in the laboratory.
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
 
     /// Where to write the report with its charts, as one HTML file.
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
 
-    /// End with an error when a strategy that is meant to be right was not, or one that is meant to fail was not caught.
+    /// End with an error when a promise was broken; in the laboratory, when a strategy that is meant to be right was not, or
+    /// one that is meant to fail was not caught.
     #[arg(long)]
     pub check: bool,
-}
 
-/// Which contentions are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Density {
-    /// Many shows of an ordinary hall.
-    Low,
-    /// One small show at a time.
-    High,
-    /// Low, then high.
-    Both,
+    /// The laboratory.
+    #[command(flatten)]
+    pub laboratory: laboratory::command::Competition,
 }
 
 /// Why the rush ends with an error: one clear line.
@@ -88,6 +55,12 @@ pub enum Failure {
     /// The database.
     #[error("the database cannot be used: {0}")]
     Database(#[from] sqlx::Error),
+    /// The stage of a crowd, or its servers.
+    #[error("{0}")]
+    Stage(#[from] StageError),
+    /// A scenario.
+    #[error("{0}")]
+    Scenario(String),
     /// A bench.
     #[error("{0}")]
     Trouble(#[from] Trouble),
@@ -108,107 +81,56 @@ pub enum Failure {
     Surprises(String),
 }
 
-impl Flags {
-    fn names(&self) -> Vec<Name> {
-        let mut names: Vec<Name> = Vec::new();
-        for choice in &self.strategy {
-            let chosen: &[Name] = match choice {
-                Choice::All => &Name::ALL,
-                Choice::One(name) => &[*name],
-            };
-            for name in chosen {
-                if !names.contains(name) {
-                    names.push(*name);
-                }
-            }
-        }
-        names
-    }
-
-    fn contentions(&self) -> Vec<Contention> {
-        // More than the quickest strategy comes to; the list of attempts ends with the last show.
-        let shows = i32::try_from(self.seconds * 50).unwrap_or(i32::MAX);
-        let (low, high) = (Contention::low(), Contention::high(self.seats, shows));
-        match self.contention {
-            Density::Low => vec![low],
-            Density::High => vec![high],
-            Density::Both => vec![low, high],
-        }
-    }
-}
-
 /// Does what the flags say; `database` is the one to use instead of a private Postgres.
 ///
 /// # Errors
 /// One clear line.
 pub async fn run(flags: &Flags, database: Option<&str>) -> Result<(), Failure> {
-    let start = Instant::now();
+    if flags.laboratory.strategy.is_empty() {
+        return play(flags, database).await;
+    }
+    laboratory::command::run(&flags.laboratory, flags.seed, flags.report.as_deref(), flags.check, database).await
+}
+
+async fn play(flags: &Flags, database: Option<&str>) -> Result<(), Failure> {
+    let name = flags.scenario.as_deref().unwrap_or(FIRST);
+    let mut scenario = Scenario::find(name).map_err(Failure::Scenario)?;
+    if flags.print {
+        print!("{}", Scenario::text(name).map_err(Failure::Scenario)?);
+        return Ok(());
+    }
+    scenario.seed = flags.seed.unwrap_or(scenario.seed);
+    let program = std::env::current_exe()?;
     let place = Place::open(database).await?;
-    let rushed = tokio::select! {
-        rushed = measure(flags, &place) => rushed,
+    let played = tokio::select! {
+        played = measure(scenario, &program, &place) => played,
         // Without this a private Postgres would outlive us.
         () = crate::server::stop_signal() => Err(Failure::Stopped),
     };
-    let cleared = bench::drop_schema(&place.url).await;
+    let cleared = place.clear().await;
     place.close().await?;
-    let (summary, machine) = rushed?;
+    let (outcome, lead) = played?;
     cleared?;
-    let lead = format!(
-        "{machine} {} visitors at a time over {} connections, {} of {} s each, seed {}, holds of {WINDOW_S} s. Low contention: \
-         {} shows of {} seats; high: one show of {} seats at a time. The run took {} s.",
-        flags.clients,
-        flags.connections,
-        count(flags.rounds, "round"),
-        flags.seconds,
-        flags.seed,
-        Contention::low().shows,
-        Contention::low().seats,
-        flags.seats,
-        start.elapsed().as_secs(),
-    );
-    let Advice { choice, reasons, remarks } = Advice::of(&summary);
-    let advice: Vec<String> = choice.into_iter().chain(reasons).chain(remarks).collect();
-    println!("{lead}\n{}\n{}", summary.tables(), advice.join("\n"));
+    println!("{lead}\n\n{}\n\n{}\n", outcome.table(), outcome.sentences().join("\n"));
+    println!("{}", outcome.verdict().join("\n"));
     if let Some(file) = &flags.report {
-        std::fs::write(file, page::html(&summary, lead))?;
+        std::fs::write(file, crowd::page::html(&outcome, lead))?;
         println!("\nThe report is in {}.", file.display());
     }
-    let surprises = summary.surprises();
-    if flags.check && !surprises.is_empty() {
-        return Err(Failure::Surprises(surprises.join("; ")));
+    if flags.check && !outcome.faults.is_empty() {
+        return Err(Failure::Surprises(outcome.verdict().join(" ")));
     }
     Ok(())
 }
 
-async fn measure(flags: &Flags, place: &Place) -> Result<(Summary, String), Failure> {
-    let machine = place.machine().await?;
-    let (names, contentions) = (flags.names(), flags.contentions());
-    let redis =
-        if names.iter().any(|name| name.needs_redis()) { RedisServer::start().await?.map(Arc::new) } else { None };
-    let mut summary = Summary::default();
-    let (run, skipped): (Vec<Name>, Vec<Name>) =
-        names.into_iter().partition(|name| !name.needs_redis() || redis.is_some());
-    summary.skipped.extend(skipped.into_iter().map(|name| (name, MISSING.to_owned())));
-    let window = HoldWindow::from_seconds(WINDOW_S).ok_or_else(|| Trouble::Missing("no such window".to_owned()))?;
-    let limit = Limit { attempts: u64::MAX, time: Duration::from_secs(flags.seconds) };
+async fn measure(scenario: Scenario, program: &Path, place: &Place) -> Result<(Outcome, String), Failure> {
+    let lead = format!("{} {}", scenario.describe(), place.machine().await?);
     // Drawn on a terminal only.
-    let progress = ProgressBar::new((run.len() * contentions.len()) as u64 * flags.rounds);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}, {eta} to go]") {
+    let progress = ProgressBar::new(scenario.people.number.into());
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent} % have left; {msg} [{elapsed}]") {
         progress.set_style(style);
     }
-    for contention in contentions {
-        for round in 0..flags.rounds {
-            for name in &run {
-                progress.set_message(format!("{}, {} contention", name.text(), contention.name));
-                let bench =
-                    Bench::open(&place.url, flags.connections.into(), window, contention, redis.clone()).await?;
-                let strategy = name.open(&bench).await?;
-                let crowd = Crowd { seed: flags.seed.wrapping_add(round), clients: flags.clients.into(), contention };
-                summary.add(*name, contention.name, trial::run(bench, strategy, &crowd, limit).await?);
-                progress.inc(1);
-            }
-        }
-    }
+    let outcome = crowd::play(scenario, program, &place.url, &progress).await?;
     progress.finish_and_clear();
-    Ok((summary, machine))
+    Ok((outcome, lead))
 }

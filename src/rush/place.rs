@@ -55,6 +55,20 @@ impl Place {
         Ok(())
     }
 
+    /// Leaves a database that was given as empty as it was. What is private goes with its folder.
+    pub(super) async fn clear(&self) -> Result<(), Failure> {
+        if self.postgres.is_none() {
+            let mut connection = PgConnectOptions::from_str(&self.url)?.connect().await?;
+            sqlx::raw_sql(
+                "drop schema if exists gateway cascade; drop schema if exists public cascade; create schema public",
+            )
+            .execute(&mut connection)
+            .await?;
+            connection.close().await?;
+        }
+        Ok(())
+    }
+
     /// What the figures depend on, in a sentence.
     pub(super) async fn machine(&self) -> Result<String, Failure> {
         let mut connection = PgConnectOptions::from_str(&self.url)?.connect().await?;

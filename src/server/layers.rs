@@ -15,6 +15,7 @@ use time::Duration as CookieAge;
 use tower::ServiceBuilder;
 use tower::limit::GlobalConcurrencyLimitLayer;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove};
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::csrf::{CsrfLayer, ProtectionError};
 use tower_http::limit::RequestBodyLimitLayer;
@@ -39,6 +40,10 @@ const MOST_DISCARDED: u64 = 8 * 1024 * 1024;
 
 /// Longer than the slowest card may take, so that a payment is answered; it goes on even if this cuts the answer.
 const LONGEST_ANSWER: Duration = Duration::from_secs(45);
+
+/// A body up to here travels in one packet whether it is compressed or not. In a rush most answers are such refusals, and brotli
+/// took a seventh of the time of each.
+const ONE_PACKET: u64 = 1_000;
 
 /// How long a browser is remembered after its last hold.
 const REMEMBERED: CookieAge = CookieAge::days(30);
@@ -71,7 +76,8 @@ pub fn for_visitors(routes: Router, office: &Arc<BoxOffice>, site: &Site, limits
 pub fn compressed(routes: Router) -> Router {
     // Level 4 of brotli took two thirds of a seat page's time; the fastest leaves a page of 1,200 seats at 26 KB instead of
     // 16, which a phone waits for.
-    routes.layer(CompressionLayer::new().quality(CompressionLevel::Precise(2)))
+    let worth_it = DefaultPredicate::new().and(SizeAbove::new(ONE_PACKET));
+    routes.layer(CompressionLayer::new().quality(CompressionLevel::Precise(2)).compress_when(worth_it))
 }
 
 /// For what asks the database: no more at once than can be answered soon. The others are told so, and not kept waiting.

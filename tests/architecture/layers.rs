@@ -19,7 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("pages", &["domain", "store", "box_office", "request", "api", "islands"]),
     ("server", &["domain", "gateway", "store", "box_office", "request", "api", "islands", "pages"]),
     // Away from any cinema: databases of its own, and the settings that the product's connections have.
-    ("rush", &["domain", "store", "server"]),
+    ("rush", &["domain", "store", "box_office", "server"]),
     ("main", &["domain", "gateway", "store", "box_office", "request", "api", "islands", "pages", "server", "rush"]),
 ];
 

@@ -84,6 +84,11 @@ impl Cinema {
         self.postgres.url()
     }
 
+    /// Where another database of the same server is found.
+    pub fn url_of(&self, database: &str) -> String {
+        self.url().replacen("///matinee?", &format!("///{database}?"), 1)
+    }
+
     /// Where it and its neighbours keep their files.
     pub fn folder(&self) -> &Path {
         self.folder.path()

@@ -20,9 +20,15 @@ pub struct Server {
 impl Server {
     /// Starts it on the cinema's database, at any free port.
     pub async fn start(cinema: &Cinema) -> Result<Self> {
+        Self::start_with(cinema, &[]).await
+    }
+
+    /// Starts it with further flags.
+    pub async fn start_with(cinema: &Cinema, flags: &[&str]) -> Result<Self> {
         let log = std::fs::File::create(cinema.folder().join("server.log"))?;
         let mut child = Command::new(env!("CARGO_BIN_EXE_matinee"))
             .args(["serve", "--listen", "127.0.0.1:0", "--database-url", &cinema.url()])
+            .args(flags)
             .env("MATINEE_SITE", weight::site())
             .env_remove("RUST_LOG")
             .env_remove("MATINEE_SECURE_COOKIE")

@@ -4,7 +4,9 @@
 //! is compared is measured in turns, round by round, because disks and neighbours change their mood within minutes.
 
 mod bare;
+mod bots;
 mod cinema;
+mod crowds;
 mod holds;
 mod http;
 mod machine;
@@ -58,6 +60,8 @@ enum Part {
     Holds,
     Sale,
     Payments,
+    Crowds,
+    Bots,
     Pages,
     Phone,
 }
@@ -122,6 +126,12 @@ async fn run(options: &Options) -> Result<bool> {
     }
     if options.has(Part::Payments) {
         report.add("payments", part(start, "payments a second", payments::measure(&cinema, options)).await);
+    }
+    if options.has(Part::Crowds) {
+        report.add("crowds", part(start, "whole sales", crowds::measure(&cinema, options)).await);
+    }
+    if options.has(Part::Bots) {
+        report.add("bots", part(start, "a storm of bots", bots::measure(&cinema, options)).await);
     }
     if options.has(Part::Pages) {
         report.add("pages", part(start, "pages", pages::measure(&cinema, options)).await);

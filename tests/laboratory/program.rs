@@ -1,26 +1,11 @@
 //! `matinee rush` at its command line.
 
-use std::process::{Command, Output};
-
 use sqlx::Connection;
 use sqlx::postgres::PgConnection;
 
 use crate::support::Cinema;
+use crate::support::rush::{rush, said};
 use crate::support::server::Server;
-
-fn rush(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_matinee"))
-        .arg("rush")
-        .args(arguments)
-        .env_remove("DATABASE_URL")
-        .env("RUST_LOG", "error")
-        .output()
-        .unwrap()
-}
-
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
 
 #[test]
 fn a_run_prints_its_figures_and_writes_its_report() {

@@ -8,6 +8,7 @@ mod distance;
 pub mod gateway;
 mod look;
 pub mod pause;
+pub mod rush;
 pub mod server;
 pub mod smtp;
 mod speech;

@@ -10,6 +10,7 @@
 pub mod advice;
 pub mod bench;
 pub mod checker;
+pub mod command;
 pub mod crowd;
 pub mod page;
 pub mod record;

@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::OnceCell;
 
 use crate::domain::ids::{OrderId, VisitorId};
+use crate::domain::nearest::Spot;
 use crate::domain::show::SeatMap;
 
 /// A show's seats, read at one instant.
@@ -30,6 +31,8 @@ pub struct Snapshot {
     pub json: OnceLock<Bytes>,
     /// The same, compressed with brotli.
     pub brotli: OnceLock<Bytes>,
+    /// Where everything stands and what was free when it was read, for those who lost and want the nearest choice.
+    pub spots: OnceLock<Vec<Spot>>,
     /// The map's rows as HTML, for somebody who holds and picked nothing.
     pub rows: OnceLock<Arc<str>>,
 }
@@ -37,8 +40,8 @@ pub struct Snapshot {
 impl Snapshot {
     pub(super) fn new(map: SeatMap, orders: Vec<OrderId>, asked_at: Instant) -> Self {
         let version = version(&map);
-        let (owners, json, brotli, rows) = Default::default();
-        Self { map, version, orders, owners, asked_at, json, brotli, rows }
+        let (owners, json, brotli, spots, rows) = Default::default();
+        Self { map, version, orders, owners, asked_at, json, brotli, spots, rows }
     }
 
     /// The latest that the database's clock can show now. A hold that has not lapsed by this time has not lapsed: the clock
