@@ -57,6 +57,11 @@ export class SeatMap {
     return this.page.locator('.picks-list')
   }
 
+  /** What the map says of how old it may be. */
+  freshness(): Locator {
+    return this.page.getByTestId('freshness')
+  }
+
   limit(): Locator {
     return this.page.locator('.limit')
   }

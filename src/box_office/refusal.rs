@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use super::BoxOffice;
 use crate::domain::Error;
 use crate::domain::ids::ShowId;
-use crate::domain::nearest::nearest;
+use crate::domain::nearest::{Spot, nearest};
 use crate::domain::queue::Turn;
 use crate::domain::seat::SeatNo;
 use crate::domain::show::SeatMap;
@@ -59,6 +59,12 @@ pub async fn with_choice(office: &BoxOffice, show: ShowId, error: Error) -> Erro
     // Without a choice the conflict is as true as with one.
     let snapshot = office.snapshots.get(show).await.ok().flatten();
     let nearest = snapshot
-        .map_or_else(Vec::new, |snapshot| nearest(&wanted, snapshot.spots.get_or_init(|| snapshot.map.spots())));
+        .map_or_else(Vec::new, |snapshot| nearest(&wanted, snapshot.spots.get_or_init(|| spots(&snapshot.map))));
     Error::SeatTaken { seats, kept, nearest }
+}
+
+/// Where everything stands; nothing when nothing is free, so that nobody searches for those who lose in a sold-out show.
+fn spots(map: &SeatMap) -> Vec<Spot> {
+    let spots = map.spots();
+    if spots.iter().any(|spot| spot.free) { spots } else { Vec::new() }
 }

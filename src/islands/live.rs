@@ -96,6 +96,7 @@ fn listen(grid: &Shared, stream: &Rc<Stream>) {
         let (grid, stream) = (Rc::clone(grid), Rc::clone(stream));
         on(&source, kind, move |event: MessageEvent| {
             stream.heard_ms.set(elapsed_ms());
+            refresh::say_how_fresh("live");
             let data = event.data().as_string().and_then(|data| JSON::parse(&data).ok());
             let Some(data) = data else { return };
             let version = digits(&data, if kind == "seats" { "from" } else { "version" });

@@ -8,7 +8,9 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Event;
 
-use super::browser::{after, array, digits, find, get_json, is_visible, number, on, reopen, seats, text, time_ms};
+use super::browser::{
+    after, array, digits, find, get_json, is_visible, number, on, reopen, seats, set_attribute, text, time_ms,
+};
 use super::grid::{Grid, instant};
 use super::live::{self, Stream};
 use super::notice;
@@ -51,7 +53,7 @@ fn ask_again(grid: Shared, stream: Rc<Stream>) {
     after(EVERY_MS, move || {
         spawn_local(async move {
             if is_visible() && !stream.is_alive() {
-                now(&grid).await;
+                say_how_fresh(if now(&grid).await { "asks" } else { "lost" });
                 live::open(&grid, &stream);
             }
             ask_again(grid, stream);
@@ -74,17 +76,28 @@ pub fn now_and_then(grid: &Shared) {
     }
 }
 
-/// Asks the server and redraws.
-pub async fn now(shared: &Shared) {
+/// Says under the map how it is kept true: `live`, `asks`, or that it is not: `lost`. The words are the page's.
+pub fn say_how_fresh(how: &str) {
+    let Some(line) = find(".fresh") else { return };
+    let words = line.get_attribute(&format!("data-{how}"));
+    if let Some(words) = words.filter(|_| line.get_attribute("data-now").as_deref() != Some(how)) {
+        set_attribute(&line, "data-now", Some(how));
+        set_text(&line, &words);
+    }
+}
+
+/// Asks the server and redraws; `false` when it does not answer.
+pub async fn now(shared: &Shared) -> bool {
     let (path, before) = {
         let grid = shared.borrow();
         (format!("/shows/{}/seats", grid.facts.show), grid.version.clone())
     };
-    let Some(json) = get_json(&path).await else { return };
+    let Some(json) = get_json(&path).await else { return false };
     // The stream may have said something newer meanwhile; if it did not, its next word will show that.
     if shared.borrow().version == before {
         take(shared, &json).await;
     }
+    true
 }
 
 /// Redraws by what the stream said.

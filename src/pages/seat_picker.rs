@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
@@ -143,6 +144,7 @@ fn picker(cinema: &Cinema, snapshot: &Snapshot, held: &[Order]) -> impl IntoView
                         ></div>
                     </fieldset>
                 </div>
+                {freshness(cinema, map.now)}
                 <div class="picks">
                     <div class="picks-what">
                         <p class="picks-list" role="status">"Pick your seats, then hold them."</p>
@@ -154,6 +156,24 @@ fn picker(cinema: &Cinema, snapshot: &Snapshot, held: &[Order]) -> impl IntoView
             </form>
             <SeatGrid/>
         </main>
+    }
+}
+
+/// How old what the map shows may be. Without a script it is as old as the page; with one the map says how it keeps itself
+/// true, and when it cannot.
+fn freshness(cinema: &Cinema, read_at: DateTime<Utc>) -> impl IntoView + use<> {
+    let (time, zone) = (cinema.to_the_second(read_at), cinema.abbreviation(read_at));
+    view! {
+        <p
+            class="fresh"
+            role="status"
+            data-testid="freshness"
+            data-live="Live: what others pick shows within a second."
+            data-asks="Up to date: the map asks again every 4 seconds."
+            data-lost="No connection: seats may have gone since. Trying again."
+        >
+            {format!("The seats as of {time} {zone}.")}
+        </p>
     }
 }
 

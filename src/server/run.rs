@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use sqlx::postgres::PgPool;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::commands::Command;
 use super::config::Options;
@@ -15,6 +15,10 @@ use super::serving::{serve, stop_signal};
 use crate::box_office;
 use crate::domain::ids::{IncidentId, ShowId};
 use crate::store::{StoreError, pool};
+
+/// Connections that may wait to be accepted; the system may allow fewer. With the 128 that libraries ask for, a crowd that comes
+/// at once finds the queue full, and whose first packet is dropped tries again after a second.
+const CONNECTIONS_THAT_WAIT: u32 = 4_096;
 
 /// Why the program ends with an error: one clear line.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +89,7 @@ fn breaches_words(breaches: usize) -> String {
 pub async fn run(command: Command, options: &Options) -> Result<(), Failure> {
     // Before anything is started: a taken port is the likeliest mistake, and should be told at once.
     let listener = match &command {
-        Command::Serve | Command::Gateway => Some(listen(options.listen).await?),
+        Command::Serve | Command::Gateway => Some(listen(options.listen)?),
         _ => None,
     };
     let (postgres, url) = database(&command, options).await?;
@@ -125,8 +129,15 @@ async fn database(command: &Command, options: &Options) -> Result<(Option<Postgr
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|cause| Failure::Listen { address, cause })
+fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let listen = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // As `TcpListener::bind` does: a server that is started again need not wait for connections of the last one.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(CONNECTIONS_THAT_WAIT)
+    };
+    listen().map_err(|cause| Failure::Listen { address, cause })
 }
 
 async fn with_database(

@@ -127,8 +127,10 @@ impl Cinema {
     pub async fn fill(&self, shows: usize, seats: usize) -> Result<()> {
         let layout = layout(seats);
         let mut connection = self.db.acquire().await?;
-        setup::add_plan(&mut connection, PlanId(FIXTURE), &layout).await?;
-        setup::add_hall(&mut connection, FIXTURE, "Great Hall", PlanId(FIXTURE)).await?;
+        // A plan for each number of seats.
+        let plan = PlanId(Uuid::from_u128(FIXTURE.as_u128() + seats as u128));
+        setup::add_plan(&mut connection, plan, &layout).await?;
+        setup::add_hall(&mut connection, FIXTURE, "Great Hall", plan).await?;
         drop(connection);
         self.run(&format!(
             "insert into films (id, title, poster, runtime_min, genre, rating, blurb)
@@ -143,7 +145,7 @@ impl Cinema {
             "begin;
              truncate seats, orders, shows cascade;
              insert into shows (id, film_id, hall_id, plan_id, starts_at, sales_close_at, currency, zone_prices)
-             select ('00000000-0000-4000-8000-' || n)::uuid, '{FIXTURE}', '{FIXTURE}', '{FIXTURE}',
+             select ('00000000-0000-4000-8000-' || n)::uuid, '{FIXTURE}', '{FIXTURE}', '{plan}',
                     now() + interval '60 days', now() + interval '60 days', 'EUR', '{{1250}}'
              from generate_series({FIRST_SHOW}, {last}) n;
              alter table seats drop constraint seats_pkey;

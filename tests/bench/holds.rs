@@ -155,7 +155,8 @@ async fn visitors_hold(
     Ok(load)
 }
 
-async fn strangers_hold(cinema: &Cinema, server: &Server, house: House, duration: Duration) -> Result<Load> {
+/// Everybody a stranger, each at a place of its own; asks the database whether all of it is so.
+pub async fn strangers_hold(cinema: &Cinema, server: &Server, house: House, duration: Duration) -> Result<Load> {
     let request = move |connection: &Connection, client: usize, nth: usize| {
         let (show, first) = house.place(nth * CLIENTS + client)?;
         Some(connection.post("/api/hold_seats", "", &form(show, first)))

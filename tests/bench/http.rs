@@ -54,9 +54,18 @@ impl Connection {
 
     /// The bytes of a form that asks for JSON.
     pub fn post(&self, path: &str, more: &str, form: &str) -> Vec<u8> {
+        self.send(path, "application/json", more, form)
+    }
+
+    /// The bytes of a form as a page without a script sends it.
+    pub fn post_from_page(&self, path: &str, form: &str) -> Vec<u8> {
+        self.send(path, "text/html", &format!("referer: http://{}/\r\n", self.address), form)
+    }
+
+    fn send(&self, path: &str, accept: &str, more: &str, form: &str) -> Vec<u8> {
         let (host, length) = (self.address, form.len());
         format!(
-            "POST {path} HTTP/1.1\r\nhost: {host}\r\naccept: application/json\r\n\
+            "POST {path} HTTP/1.1\r\nhost: {host}\r\naccept: {accept}\r\n\
              content-type: application/x-www-form-urlencoded\r\ncontent-length: {length}\r\n{more}\r\n{form}"
         )
         .into_bytes()

@@ -50,6 +50,13 @@ impl Server {
         Ok(server)
     }
 
+    /// Memory that it has in use, in KiB.
+    pub fn memory_kib(&self) -> Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no memory is told")?;
+        Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
+    }
+
     /// Ends it in order, and waits until the database has seen its connections go: only then are their statistics counted.
     pub async fn stop(mut self, cinema: &Cinema) -> Result<()> {
         let asked = Command::new("kill").arg(self.child.id().to_string()).status()?;

@@ -9,7 +9,10 @@ mod cinema;
 mod crowds;
 mod holds;
 mod http;
+mod live;
+mod losers;
 mod machine;
+mod markup;
 mod pages;
 mod payments;
 mod phone;
@@ -61,8 +64,11 @@ enum Part {
     Sale,
     Payments,
     Crowds,
+    Losers,
     Bots,
+    Live,
     Pages,
+    Markup,
     Phone,
 }
 
@@ -130,11 +136,20 @@ async fn run(options: &Options) -> Result<bool> {
     if options.has(Part::Crowds) {
         report.add("crowds", part(start, "whole sales", crowds::measure(&cinema, options)).await);
     }
+    if options.has(Part::Losers) {
+        report.add("losers", part(start, "losers and lookers", losers::measure(&cinema, options)).await);
+    }
     if options.has(Part::Bots) {
         report.add("bots", part(start, "a storm of bots", bots::measure(&cinema, options)).await);
     }
+    if options.has(Part::Live) {
+        report.add("live", part(start, "the live map", live::measure(&cinema, options)).await);
+    }
     if options.has(Part::Pages) {
         report.add("pages", part(start, "pages", pages::measure(&cinema, options)).await);
+    }
+    if options.has(Part::Markup) {
+        report.add("markup", part(start, "pages by hand", markup::measure(&cinema, options)).await);
     }
     if options.has(Part::Phone) {
         report.add("phone", part(start, "a phone", phone::measure(&cinema, options)).await);

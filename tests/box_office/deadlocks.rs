@@ -29,6 +29,7 @@ async fn deadlocks(cinema: &mut Cinema) -> i64 {
         .unwrap()
 }
 
+/// H8, its first half.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_visitor_holds_both_ways_round_and_releases_at_once() {
     const ROUNDS: usize = 1_000;
@@ -62,6 +63,7 @@ async fn one_visitor_holds_both_ways_round_and_releases_at_once() {
     cinema.proves().await;
 }
 
+/// H8, its second half.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_visitors_hold_overlapping_seats_in_opposite_order() {
     // Those that win, for in a crowd the others are refused before they come to any lock.

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::support::{Cinema, GOOD_CARD, Visitor, all_at_once, an_attempt, numbers, taken};
 
+/// H1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_hundred_visitors_who_want_the_same_seat_one_gets_it() {
     const VISITORS: usize = 100;

@@ -53,7 +53,10 @@ async fn an_empty_database_is_used_and_left_empty() {
     let server = Server::start(&[]).await;
     let url = server.url_of(&server.another_database().await);
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    sqlx::raw_sql("drop schema public cascade; drop schema gateway cascade").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql("drop schema public cascade; drop schema gateway cascade; create schema public")
+        .execute(&mut connection)
+        .await
+        .unwrap();
     let output = rush(&["one-seat", "--check", "--database-url", &url]);
     assert!(output.status.success(), "{}", said(&output));
     assert!(said(&output).contains("1 hold won, 999 conflicts"), "{}", said(&output));

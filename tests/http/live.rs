@@ -156,6 +156,60 @@ async fn a_watch_whose_connections_are_cut_goes_on() {
     cinema.proves().await;
 }
 
+/// B10 under load: a crowd holds and gives back on two servers while the connections that the maps are read with are cut all
+/// the time; viewers on both listen meanwhile, and have the database's map soon after the last change.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn viewers_of_a_crowd_agree_however_often_the_watch_is_cut() {
+    const LOAD: Duration = Duration::from_secs(3);
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(60).await;
+    let sites = [serve(&cinema.office).await, serve(&cinema.another_office()).await];
+    let mut viewers = [Viewer::at(sites[0], show).await, Viewer::at(sites[1], show).await];
+    let until = Instant::now() + LOAD;
+    let crowd = (0..8_i16).map(|nth| async move {
+        let mut held = 0;
+        while Instant::now() < until {
+            // Seven seats each, so that nobody takes another's.
+            let person = Browser::at(sites[usize::from(nth.unsigned_abs()) % 2]);
+            let answer = person.hold(show, &[nth * 7 + 1 + held % 7]).await;
+            held += 1;
+            // The last one of each stays held.
+            if Instant::now() < until {
+                person.release(answer.order()).await;
+            }
+        }
+        held
+    });
+    let cuts = async {
+        let cut = "select pg_terminate_backend(pid) from pg_stat_activity
+                   where query ~ '-- (shows_since|horizon|seat_map)' and pid <> pg_backend_pid()";
+        let mut cuts = 0;
+        while Instant::now() < until {
+            cinema.sql(cut).await;
+            cuts += 1;
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+        cuts
+    };
+    let listening = async {
+        for viewer in &mut viewers {
+            // What comes later waits in the connection.
+            for _ in 0..10 {
+                viewer.hears().await;
+            }
+        }
+    };
+    let (held, cuts, ()) = tokio::join!(futures::future::join_all(crowd), cuts, listening);
+    let held: i16 = held.iter().sum();
+    assert!(held > 40 && cuts > 20, "{held} holds and {cuts} cuts");
+    for viewer in &mut viewers {
+        let longest = viewer.agrees(&cinema).await;
+        println!("{held} holds, {cuts} cuts: agreed after {longest:?}");
+        assert!(longest < Duration::from_secs(2), "{longest:?}");
+    }
+    cinema.proves().await;
+}
+
 /// B11: whoever changes seats behind Matinee's back is not hindered, and is seen soon.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_import_of_three_thousand_seats_is_seen() {

@@ -27,12 +27,15 @@ test('a map whose connections were cut agrees with the cinema again', async ({ c
     await map.openLive(show)
     await other.holds(show, [3])
     await expect(map.seat(3)).toHaveAccessibleName(/, held, /, { timeout: 2_000 })
+    await expect(map.freshness()).toHaveText('Live: what others pick shows within a second.')
     await nginx.close()
     await other.holds(show, [4])
     await map.page.waitForTimeout(1_000)
     await expect(map.seat(4)).toHaveAccessibleName(/, available$/)
+    await expect(map.freshness(), 'whoever sees an old map is told').toHaveText(/^No connection: /, { timeout: 10_000 })
     nginx = await Nginx.before(matinee.url, nginx.port)
     await expect(map.seat(4)).toHaveAccessibleName(/, held, /, { timeout: 15_000 })
+    await expect(map.freshness()).toHaveText(/^Live: /, { timeout: 15_000 })
     await other.holds(show, [5])
     await expect(map.seat(5)).toHaveAccessibleName(/, held, /)
     await map.page.close()
@@ -52,6 +55,8 @@ test('eight tabs of seat maps over HTTP/1.1 all load, and all come to know what 
   await other.holds(show, [5])
   // Three have a stream; the others ask every four seconds.
   for (const tab of tabs) await expect(tab.seat(5)).toHaveAccessibleName(/, held, /)
+  const asking = async () => (await Promise.all(tabs.map((tab) => tab.freshness().textContent()))).filter((words) => words?.startsWith('Up to date: '))
+  await expect.poll(async () => (await asking()).length, { timeout: 15_000 }).toBe(5)
 })
 
 test('behind nginx with its defaults and gzip, news arrive within a second (B12)', async ({ cinema, matinee, newBrowser, other }) => {

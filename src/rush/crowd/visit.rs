@@ -145,7 +145,7 @@ impl Visit {
         let cinema = Arc::clone(&self.cinema);
         cinema.record.attempt();
         let asked = Instant::now();
-        while Instant::now() < leaves {
+        loop {
             let answer = self.asks("/api/hold_seats", Some(form.clone()), false).await;
             if let Some(answer) = &answer
                 && let Some(tried) = understood(&cinema.record, answer, seats, asked)
@@ -153,11 +153,13 @@ impl Visit {
                 self.cookie = answer.cookie.clone().or(self.cookie.take());
                 return tried;
             }
+            if Instant::now() > leaves {
+                return Tried::Unanswered;
+            }
             let wait = answer.and_then(|answer| answer.retry_after).unwrap_or(LOOKS_AGAIN);
             // Not everybody at the same moment.
             tokio::time::sleep(wait.mul_f64(self.person.dice.random_range(1.0..1.5))).await;
         }
-        Tried::Unanswered
     }
 
     async fn with_seats(&mut self, order: OrderId, grant: usize) {

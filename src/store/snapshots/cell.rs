@@ -119,6 +119,11 @@ impl Cell {
         self.lookers.quiet_for(now).min(self.losers.quiet_for(now))
     }
 
+    /// The version of the latest snapshot.
+    pub(super) fn version(&self) -> Option<u64> {
+        self.latest().map(|latest| latest.version)
+    }
+
     pub(super) fn watchers(&self) -> usize {
         self.changes.receiver_count()
     }
