@@ -22,8 +22,10 @@ const HONEST: usize = 32;
 const BOTS: usize = 10 * HONEST;
 /// Between two visits of an honest one.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How often each comes in a measurement, at most.
+const VISITS: usize = 18;
 /// The show that people want, large enough for a round, and the one that is sold out.
-const HOUSE: House = House { shows: 2, seats: 3_000 };
+const HOUSE: House = House { shows: 2, seats: 1_200 };
 const WANTED: usize = 0;
 const SOLD_OUT: usize = 1;
 
@@ -93,7 +95,7 @@ async fn honest(server: &Server, duration: Duration, turn: usize) -> Result<Time
                 // Not all at the same moment.
                 tokio::time::sleep(PAUSE.mul_f64(nth as f64 / HONEST as f64)).await;
                 for visit in 0.. {
-                    if start.elapsed() > duration {
+                    if start.elapsed() > duration || visit == VISITS {
                         break;
                     }
                     // Somebody new each time: ten seats are one visitor's limit.
@@ -106,7 +108,7 @@ async fn honest(server: &Server, duration: Duration, turn: usize) -> Result<Time
                         return Err(format!("a map was answered with {}", answer.status).into());
                     }
                     times.maps.push(asked.elapsed().as_secs_f64() * 1000.0);
-                    let seat = ((turn % 2 * 40 + visit) * HONEST + nth) % HOUSE.seats + 1;
+                    let seat = ((turn % 2 * VISITS + visit) * HONEST + nth) % HOUSE.seats + 1;
                     let form = format!("show={}&seats%5B%5D={seat}&attempt={}", show_id(WANTED), Uuid::new_v4());
                     let asked = Instant::now();
                     let request = connection.post("/api/hold_seats", &from, &form);

@@ -22,6 +22,7 @@ pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
     (opening.people.opens_page, opening.people.opens_map) = (0.0, 0.0);
     // So that no seat is held a second time.
     opening.show.hold_window_s = 900;
+    opening.holders.goes_back = 0.0;
     opening.stage.connections = 64;
     opening.stage.watchers = 0;
     let sales = play_often(cinema, &opening, rounds).await?;

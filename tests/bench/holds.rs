@@ -11,7 +11,7 @@ use crate::cinema::{Cinema, SEATS, show_id};
 use crate::http::{Answer, Connection, Load, load};
 use crate::report::{Goal, Row};
 use crate::rounds::{Spread, percentile};
-use crate::server::Server;
+use crate::server::{Server, TIRELESS};
 use crate::{Options, Result};
 
 /// Twice as many people as the server has connections to the database.
@@ -47,7 +47,7 @@ async fn compare(
     how: &str,
 ) -> Result<Vec<Row>> {
     house.open(cinema).await?;
-    let server = Server::start(cinema).await?;
+    let server = Server::start_with(cinema, TIRELESS).await?;
     let cookies: Arc<Vec<String>> = Arc::new(become_visitors(&server).await?);
     let (mut bare, mut driver, mut visitors, mut strangers) = (vec![], vec![], vec![], vec![]);
     let (mut p50, mut p99) = (vec![], vec![]);
@@ -91,7 +91,7 @@ async fn compare(
 /// Everybody at one show, each a stranger, until it is sold out.
 async fn opening(cinema: &Cinema, rounds: RangeInclusive<usize>) -> Result<Vec<Row>> {
     ONE_SHOW.open(cinema).await?;
-    let server = Server::start(cinema).await?;
+    let server = Server::start_with(cinema, TIRELESS).await?;
     let (mut bare, mut over_http) = (vec![], vec![]);
     for round in rounds {
         ONE_SHOW.open(cinema).await?;

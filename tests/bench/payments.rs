@@ -12,7 +12,7 @@ use crate::http::{Answer, Connection, load};
 use crate::report::Row;
 use crate::rounds::{Spread, percentile};
 use crate::sale::all_sold;
-use crate::server::Server;
+use crate::server::{Server, TIRELESS};
 use crate::{Options, Result};
 
 /// How long the processor may take to tell what it has to tell.
@@ -26,7 +26,7 @@ pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
     let (mut rates, mut p50, mut p99, mut heard) = (vec![], vec![], vec![], vec![]);
     for round in 0..=rounds {
         cinema.fill(shows, SEATS).await?;
-        let server = Server::start(cinema).await?;
+        let server = Server::start_with(cinema, TIRELESS).await?;
         let cookies = Arc::new(become_visitors(&server).await?);
         let orders = Arc::new(hold_everywhere(&server, &cookies, shows).await?);
         let request = move |connection: &Connection, client: usize, nth: usize| {

@@ -103,7 +103,7 @@ impl<'a> Till<'a> {
         }
         let mut connection = cinema.connect().await?;
         for (name, parameters, text) in [
-            ("hold", "uuid, smallint[], uuid, uuid, bigint", HOLD.to_owned()),
+            ("hold", "uuid, smallint[], uuid, uuid, bigint, bigint", HOLD.to_owned()),
             ("start", "uuid, uuid, uuid, text, text, uuid", START.to_owned()),
             ("start_before", "uuid, uuid, uuid, text, text, uuid", without_story(START)?),
             ("confirm", "uuid, text, bigint, text, text[], text, text, text", CONFIRM.to_owned()),
@@ -129,7 +129,7 @@ impl<'a> Till<'a> {
             let codes: Vec<String> = (0..count).map(|_| TicketCode::from_random(rng().random()).to_string()).collect();
             codes.join(",")
         };
-        let hold = format!("execute hold ('{show}', '{{{seats}}}', '{visitor}', '{order}', 10)");
+        let hold = format!("execute hold ('{show}', '{{{seats}}}', '{visitor}', '{order}', 10, null)");
         sqlx::raw_sql(AssertSqlSafe(hold)).execute(&mut self.connection).await?;
         let suffix = if with_the_saga { "" } else { "_before" };
         let start = format!("start{suffix} ('{order}', '{payment}', '{attempt}', '4242', null, '{visitor}')");

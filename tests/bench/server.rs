@@ -9,6 +9,9 @@ use crate::Result;
 use crate::cinema::Cinema;
 use crate::weight;
 
+/// For visitors who hold and pay far more often than people may: each of them stands for many.
+pub const TIRELESS: &[&str] = &["--visitor-share", "0"];
+
 /// A running server.
 #[derive(Debug)]
 pub struct Server {

@@ -10,6 +10,7 @@ mod crowds;
 mod holds;
 mod http;
 mod live;
+mod lookup;
 mod losers;
 mod machine;
 mod markup;

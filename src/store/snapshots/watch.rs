@@ -22,9 +22,12 @@ const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(10);
 /// A core's time for each viewer who is told of a change: what writing one message to a connection takes.
 const TELLING: Duration = Duration::from_micros(10);
 
-/// At most this part of one core goes into telling: with five thousand viewers of a show that sells, the next change waits for
-/// a quarter of a second, so that those who hold seats do not wait for those who watch.
-const TELLING_PART: u32 = 5;
+/// After each look the watch rests for as many times as long as the look and the telling took, so that those who hold seats
+/// do not wait for those who watch: in a sale of ten shows before a thousand viewers, changes are bundled for a fifth of a second.
+const REST: u32 = 5;
+
+/// But not longer than this: a map must not be older for being watched by many.
+const LONGEST_REST: Duration = Duration::from_millis(500);
 
 /// A watched show is read anew this often whatever the story says: for whoever changes seats behind Matinee's back.
 pub const READ_ANYWAY_EVERY: Duration = Duration::from_secs(1);
@@ -86,8 +89,8 @@ impl Snapshots {
                     continue;
                 }
             };
-            let pause = LOOK_AT_MOST_EVERY.max(TELLING * TELLING_PART * told);
-            tokio::time::sleep(pause.saturating_sub(began.elapsed())).await;
+            let rest = (began.elapsed() + TELLING * told) * REST;
+            tokio::time::sleep(rest.clamp(LOOK_AT_MOST_EVERY, LONGEST_REST)).await;
             let _timeout = tokio::time::timeout(LOOK_EVERY.saturating_sub(began.elapsed()), self.news.notified()).await;
         }
     }
