@@ -63,15 +63,20 @@ pub async fn measure(cinema: &Cinema, options: &Options) -> Result<Vec<Row>> {
 /// Winning holds a second with a thousand watchers and without, in turns.
 async fn cost(cinema: &Cinema, rounds: usize) -> Result<Vec<Row>> {
     const WATCHERS: usize = 1_000;
-    let (mut with, mut without, mut ratios) = (vec![], vec![], vec![]);
+    let (mut with, mut without, mut ratios, mut ages) = (vec![], vec![], vec![], vec![]);
     for round in 0..=rounds {
         let mut rates = [0.0; 2];
         for (nth, watchers) in [0, WATCHERS].into_iter().enumerate() {
             HALLS.open(cinema).await?;
             let server = Server::start(cinema).await?;
-            let audience = Audience::come(server.address, watchers, HALLS.shows, Ear::Deaf).await?;
+            let audience = Audience::come(server.address, watchers, HALLS.shows, Ears::Few).await?;
             rates[nth] = strangers_hold(cinema, &server, HALLS, Duration::from_secs(5)).await?.rate();
+            tokio::time::sleep(Duration::from_secs(1)).await;
             let heard = audience.leave().await?;
+            if watchers > 0 && round > 0 {
+                let mut all: Vec<f64> = heard.iter().flat_map(|heard| heard.ages.iter().copied()).collect();
+                ages.push(percentile(&mut all, 0.99));
+            }
             if heard.iter().any(|heard| heard.bytes < 10_000) {
                 return Err("a watcher heard of no changes".into());
             }
@@ -92,7 +97,10 @@ async fn cost(cinema: &Cinema, rounds: usize) -> Result<Vec<Row>> {
         Spread::of(&without).show("a second")
     );
     let figure = format!("Winning holds over HTTP with {WATCHERS} watchers of {} shows / with none", HALLS.shows);
-    Ok(vec![Row::new(figure, measured).judged(ratio.median, Goal::Above(0.8, 0.9), "times")])
+    Ok(vec![
+        Row::new(figure, measured).judged(ratio.median, Goal::Above(0.8, 0.9), "times"),
+        Row::spread("In that sale, from a hold to a watcher of its show, p99", Spread::of(&ages), "ms"),
+    ])
 }
 
 /// What an audience heard.
@@ -109,16 +117,16 @@ async fn hear(cinema: &Cinema, watchers: usize, duration: Duration) -> Result<He
     // As it is when it has shown its map to somebody.
     changes(server.address, Duration::from_secs(1)).await?;
     let before = server.memory_kib()?;
-    let audience = Audience::come(server.address, watchers, 1, Ear::Open).await?;
+    let audience = Audience::come(server.address, watchers, 1, Ears::All).await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let after = server.memory_kib()?;
     let held = changes(server.address, duration).await?;
     tokio::time::sleep(Duration::from_millis(1500)).await;
-    let ages: Vec<f64> = audience.leave().await?.into_iter().flat_map(|heard| heard.ages).collect();
+    let mut ages: Vec<f64> = audience.leave().await?.into_iter().flat_map(|heard| heard.ages).collect();
     server.stop(cinema).await?;
-    if ages.len() < held * watchers * 9 / 10 {
-        return Err(format!("{watchers} watchers heard of {} of {} holds", ages.len(), held * watchers).into());
-    }
+    // What was never heard of is older than anything; the watchers came after the first holds.
+    let missed = (held * watchers).saturating_sub(ages.len());
+    ages.extend(std::iter::repeat_n(f64::INFINITY, missed));
     Ok(Heard { ages, kilobytes_each: (after - before).max(0.0) / watchers as f64 })
 }
 
@@ -160,23 +168,25 @@ struct Audience {
     watchers: Vec<JoinHandle<Result<Watcher>>>,
 }
 
-/// What a watcher does with what it reads. In a cinema watchers do not sit on the server's cores.
+/// Who of those who watch finds out how old each change is; the others only take it off the wire, since in a cinema watchers
+/// do not sit on the server's cores.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ear {
-    /// Finds out how old each change is.
-    Open,
-    /// Only takes it off the wire.
-    Deaf,
+enum Ears {
+    /// Everybody.
+    All,
+    /// One in a hundred.
+    Few,
 }
 
 impl Audience {
     /// So many come, to so many shows in turns; each has heard something when this is over.
-    async fn come(address: SocketAddr, number: usize, shows: usize, ear: Ear) -> Result<Self> {
+    async fn come(address: SocketAddr, number: usize, shows: usize, ears: Ears) -> Result<Self> {
         let closing = CancellationToken::new();
         let here = Arc::new(tokio::sync::Semaphore::new(0));
         let doors = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
         let watch = |nth: usize| {
             let (closing, here, doors) = (closing.clone(), Arc::clone(&here), Arc::clone(&doors));
+            let listens = ears == Ears::All || nth % 100 == 0;
             tokio::spawn(async move {
                 let door = doors.acquire_owned().await?;
                 let mut stream = TcpStream::connect(address).await?;
@@ -195,7 +205,7 @@ impl Audience {
                         read = stream.read_buf(&mut watcher.text) => if read? == 0 { return Err("a stream ended".into()) },
                     }
                     watcher.bytes += watcher.text.len();
-                    if ear == Ear::Open { watcher.hear() } else { watcher.text.clear() }
+                    if listens { watcher.hear() } else { watcher.text.clear() }
                 }
             })
         };

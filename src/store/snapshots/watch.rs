@@ -13,7 +13,8 @@ use crate::domain::ids::ShowId;
 use crate::store::StoreResult;
 use crate::store::events::{self, Horizon};
 
-/// How often the story is looked at while anybody watches: how late at most another server's sale is seen.
+/// How often the story is looked at while anybody watches: how late at most another server's sale is seen, unless so many watch
+/// that the watch rests longer.
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How often at most, when this server itself has news.
@@ -89,8 +90,7 @@ impl Snapshots {
                     continue;
                 }
             };
-            let rest = (began.elapsed() + TELLING * told) * REST;
-            tokio::time::sleep(rest.clamp(LOOK_AT_MOST_EVERY, LONGEST_REST)).await;
+            tokio::time::sleep(rest(began.elapsed(), told)).await;
             let _timeout = tokio::time::timeout(LOOK_EVERY.saturating_sub(began.elapsed()), self.news.notified()).await;
         }
     }
@@ -116,5 +116,25 @@ impl Snapshots {
     fn watched(&self) -> Vec<(ShowId, Arc<Cell>)> {
         let cells = self.cells.read().unwrap_or_else(PoisonError::into_inner);
         cells.iter().filter(|(_, cell)| cell.is_watched()).map(|(show, cell)| (*show, Arc::clone(cell))).collect()
+    }
+}
+
+/// For how long the watch rests after a look that took so long and made so many viewers hear of something.
+fn rest(look: Duration, told: u32) -> Duration {
+    (look + TELLING * told).saturating_mul(REST).clamp(LOOK_AT_MOST_EVERY, LONGEST_REST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_are_told_the_longer_it_rests_and_never_longer_than_stated() {
+        let (quick, slow) = (Duration::from_millis(1), Duration::from_millis(30));
+        assert_eq!(rest(quick, 0), LOOK_AT_MOST_EVERY, "few watch: the next look comes at once");
+        assert_eq!(rest(quick, 1_000), Duration::from_millis(55));
+        assert_eq!(rest(slow, 1_000), Duration::from_millis(200));
+        assert_eq!(rest(slow, u32::MAX), LONGEST_REST);
+        assert_eq!(rest(Duration::MAX / 2, 0), LONGEST_REST, "a database that took its time");
     }
 }
