@@ -36,6 +36,8 @@ pub fn start(grid: &Shared) {
     };
     on(&document(), "visibilitychange", wake.clone());
     on(&window(), "online", wake);
+    // The browser may know before the stream has been silent for long.
+    on(&window(), "offline", |_: Event| say_how_fresh("lost"));
 }
 
 /// A hold that ends while you look frees its seat at that moment: the rule decides, no request is made.

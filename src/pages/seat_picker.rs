@@ -162,7 +162,6 @@ fn picker(cinema: &Cinema, snapshot: &Snapshot, held: &[Order]) -> impl IntoView
 /// How old what the map shows may be. Without a script it is as old as the page; with one the map says how it keeps itself
 /// true, and when it cannot.
 fn freshness(cinema: &Cinema, read_at: DateTime<Utc>) -> impl IntoView + use<> {
-    let (time, zone) = (cinema.to_the_second(read_at), cinema.abbreviation(read_at));
     view! {
         <p
             class="fresh"
@@ -172,7 +171,7 @@ fn freshness(cinema: &Cinema, read_at: DateTime<Utc>) -> impl IntoView + use<> {
             data-asks="Up to date: the map asks again every 4 seconds."
             data-lost="No connection: seats may have gone since. Trying again."
         >
-            {format!("The seats as of {time} {zone}.")}
+            {format!("The seats as of {}.", cinema.to_the_second(read_at))}
         </p>
     }
 }

@@ -44,6 +44,15 @@ test('a map whose connections were cut agrees with the cinema again', async ({ c
   }
 })
 
+test('a browser that loses its network says so at once under the map, and when it is back', async ({ cinema, context, seatMap }) => {
+  await seatMap.openLive(await cinema.show())
+  await expect(seatMap.freshness()).toHaveText(/^Live: /)
+  await context.setOffline(true)
+  await expect(seatMap.freshness()).toHaveText(/^No connection: /, { timeout: 1_000 })
+  await context.setOffline(false)
+  await expect(seatMap.freshness()).toHaveText(/^(Live|Up to date): /, { timeout: 15_000 })
+})
+
 test('eight tabs of seat maps over HTTP/1.1 all load, and all come to know what happens (B13)', async ({ cinema, context, other }) => {
   const show = await cinema.show()
   const tabs: SeatMap[] = []
