@@ -186,7 +186,7 @@ impl Audience {
         let doors = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
         let watch = |nth: usize| {
             let (closing, here, doors) = (closing.clone(), Arc::clone(&here), Arc::clone(&doors));
-            let listens = ears == Ears::All || nth % 100 == 0;
+            let listens = ears == Ears::All || nth.is_multiple_of(100);
             tokio::spawn(async move {
                 let door = doors.acquire_owned().await?;
                 let mut stream = TcpStream::connect(address).await?;
