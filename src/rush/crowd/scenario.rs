@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::domain::hold::MOST_SEATS;
+use crate::domain::plan::MOST_PLACES;
 use crate::domain::seat::HoldWindow;
 use crate::rush::figure::{count, number, whole};
 
@@ -17,8 +18,6 @@ pub const SHIPPED: [(&str, &str); 3] = [
 
 /// People of one scenario at most: each is a task, and each has an address of its own in 10.0.0.0/8.
 const MOST_PEOPLE: u32 = 1_000_000;
-/// Seats of a show at most, as a plan has them.
-const MOST_SEATS_OF_A_SHOW: u16 = 30_000;
 /// Connections and watchers together at most: each is an open file, here and in the server.
 const MOST_OPEN: u32 = 20_000;
 /// Longest time of any kind, in seconds.
@@ -212,7 +211,7 @@ impl Scenario {
                 Err(format!("{name} is {value}; it must be from {} to {}", number(least), number(most)))
             }
         };
-        within("show.seats", show.seats.into(), 1.0, MOST_SEATS_OF_A_SHOW.into())?;
+        within("show.seats", show.seats.into(), 1.0, MOST_PLACES as f64)?;
         if HoldWindow::from_seconds(show.hold_window_s).is_none() {
             return Err(format!("show.hold_window_s is {}: no hold can last so long", show.hold_window_s));
         }
@@ -295,6 +294,7 @@ mod tests {
         let base = SHIPPED[0].1;
         for (from, to, words) in [
             ("seats = 1_000", "seats = 0", "show.seats is 0"),
+            ("seats = 1_000", "seats = 5_001", "show.seats is 5001; it must be from 1.00 to 5,000"),
             ("seats = 1_000", "seats = -1", "line 7"),
             ("number = 200_000", "nummer = 200_000", "unknown field `nummer`"),
             ("never_pay = 0.30", "never_pay = 0.99", "sum of the shares"),
