@@ -63,6 +63,9 @@ test('a laptop that slept for five minutes learns what is left when it wakes (T1
   await seatMap.pick(1)
   const held = await seatMap.hold()
   await expectTrueCountdown(payment, () => cinema.secondsLeft(held))
+  // Alive: before, nobody hears that it wakes.
+  const shown = await payment.countdown().innerText()
+  await expect(payment.countdown()).not.toHaveText(shown)
   // The page's own clock stood still meanwhile.
   await cinema.age(held, 300)
   await page.evaluate(() => window.dispatchEvent(new Event('focus')))
