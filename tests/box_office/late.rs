@@ -142,13 +142,18 @@ async fn a_refund_that_fails_stays_owed_until_somebody_looks() {
 
 /// P5: the late payment's own path and twenty who look at its order ask for the refund at once, on two servers: none is made
 /// before all have asked. It is made once, and no more is given back than was paid.
+///
+/// Who looks while somebody else is just taking the refund leaves it to him: that a late path which races with the looks asks as
+/// well is therefore not certain. In half of the rounds it comes first and asks; in the others they race, and the looks suffice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_refund_requests_and_the_late_path_at_once_make_one_refund() {
     let cinema = Cinema::open().await;
     for round in 0..10 {
         let show = cinema.show_of(1).await;
         let Paying { order, charge, payment, office, gateway, .. } = cinema.paying(show, &[1]).await;
-        gateway.next_refunds_meet(21);
+        let late_path_first = round < 5;
+        let meeting = if late_path_first { 21 } else { 20 };
+        gateway.next_refunds_meet(meeting);
         // In half of the rounds a refund reaches the bank and its answer is lost.
         gateway.next_refunds_lose_their_answer(round % 2);
         cinema.expire(order).await;
@@ -167,9 +172,12 @@ async fn twenty_refund_requests_and_the_late_path_at_once_make_one_refund() {
             }
         });
         charge.goes_on();
+        if late_path_first {
+            until("the late path asks", || async { gateway.refunds_asked.load(Ordering::SeqCst) == 1 }).await;
+        }
         all_at_once(looks).await;
         assert_eq!(payment.await.unwrap(), Ok(()));
-        assert!(gateway.refunds_asked.load(Ordering::SeqCst) >= 21);
+        assert!(gateway.refunds_asked.load(Ordering::SeqCst) >= meeting);
         assert_eq!(cinema.books(order).await, Books::refunded(PRICE));
         assert_eq!(refunds::of_order(&cinema.db, order).await.unwrap().len(), 1);
     }
