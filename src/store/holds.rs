@@ -82,8 +82,9 @@ pub async fn hold(pool: &PgPool, wish: &Wish) -> StoreResult<Verdict> {
             MOST_SEATS as i64,
             wish.place.map(|place| place.0),
         )
-        .fetch_one(pool)
+        .fetch_optional(pool)
         .await?;
+        let Some(row) = row else { return Ok(Verdict::NoShow) };
         let numbers = |seats: Option<Vec<i16>>| {
             let mut numbers: Vec<SeatNo> = seats.unwrap_or_default().into_iter().map(SeatNo).collect();
             numbers.sort_unstable();
@@ -95,13 +96,11 @@ pub async fn hold(pool: &PgPool, wish: &Wish) -> StoreResult<Verdict> {
             Verdict::Held
         } else if row.repeated {
             Verdict::Repeated { same: row.same }
-        } else if row.open.is_none() {
-            Verdict::NoShow
-        } else if row.open == Some(false) {
+        } else if !row.open {
             Verdict::Closed
-        } else if row.opened == Some(false) {
+        } else if !row.opened {
             Verdict::NotOpen
-        } else if row.admitted == Some(false) {
+        } else if !row.admitted {
             Verdict::NotAdmitted
         } else if (found.len() as i64) < wanted {
             Verdict::Unknown { seats: wish.seats.seats().iter().copied().filter(|no| !found.contains(no)).collect() }

@@ -90,13 +90,20 @@ const QUESTIONS: &[Question] = &[
               left join shows on shows.id = o.show_id where shows.id is null or nth < 1",
     },
     Question {
+        name: "P2: an order has more than ten seats, or none, or one twice",
+        sql: "-- prove_seats_of_order
+              select format('order %s: seats %s', id, seat_nos) from orders
+              where cardinality(seat_nos) not between 1 and 10
+                 or cardinality(seat_nos) <> (select count(distinct no) from unnest(seat_nos) no)",
+    },
+    Question {
         name: "P6: an order has tickets for other seats than it bought",
         sql: "-- prove_tickets_of_order
               select format('order %s is %s: %s tickets, %s seats', o.id, o.state, count(t.*), cardinality(o.seat_nos))
               from orders o left join tickets t on t.order_id = o.id
               group by o.id
               having count(t.*) <> case when o.state = 'sold' then cardinality(o.seat_nos) else 0 end
-                  or not coalesce(bool_and(t.show_id = o.show_id and t.seat_no = any (o.seat_nos)), true)",
+                  or count(t.*) filter (where t.show_id <> o.show_id or t.seat_no <> all (o.seat_nos)) > 0",
     },
     Question {
         name: "P6: tickets without a captured payment of the right amount",

@@ -46,6 +46,16 @@ const BREAKAGES: &[(&str, &str)] = &[
         "update orders set nth = 2, visitor_id = (select visitor_id from orders where 9 = any (seat_nos))
          where 3 = any (seat_nos)",
     ),
+    ("P2: an order has more than ten seats", "update orders set seat_nos = '{}', prices = '{}' where state = 'released'"),
+    (
+        "P2: an order has more than ten seats",
+        "update orders set seat_nos = '{22, 22}', prices = prices || prices where state = 'released'",
+    ),
+    (
+        "P2: an order has more than ten seats",
+        "update orders set seat_nos = '{22,23,24,25,26,27,28,29,30,31,32}',
+                           prices = array_fill(prices[1], '{11}') where state = 'released'",
+    ),
     (
         "P2: a locked seat points at an order that does not hold it",
         "update seats set status = 'locked', locked_at = clock_timestamp(), order_id = gen_random_uuid() where seat_no = 30",
