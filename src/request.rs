@@ -1,10 +1,11 @@
 //! What a server function or a page may ask of the HTTP request it answers, and set on its response.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::Query;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use leptos::prelude::{expect_context, use_context};
 use leptos_axum::ResponseOptions;
 use server_fn::error::ServerFnUrlError;
@@ -24,28 +25,48 @@ pub fn office() -> Arc<BoxOffice> {
     expect_context()
 }
 
-/// Who is asking; `None` for a stranger. The cookie is signed, so its id is believed without asking the database.
+/// Who is asking; `None` for a stranger.
 pub fn visitor() -> Option<VisitorId> {
-    session()?.id().map(|id| VisitorId(visitors::uuid(id)))
+    visitor_of(&use_context::<Parts>()?)
+}
+
+/// Who sent a request; `None` for a stranger. The cookie is signed, so its id is believed without asking the database.
+pub fn visitor_of(parts: &Parts) -> Option<VisitorId> {
+    parts.extensions.get::<Session>()?.id().map(|id| VisitorId(visitors::uuid(id)))
 }
 
 /// Makes visitors out of strangers; every server on a database has the same one.
 #[derive(Clone, Copy)]
 pub struct VisitorKey(pub Uuid);
 
-/// Who is asking; a stranger gets the id that the attempt makes. So the same attempt sent twice by somebody without a
-/// cookie (a double click on the very first hold) is one visitor and one order, not two who take each other's seats. The
-/// attempt stands only in that stranger's own form, and the key is the server's secret.
+// It is a secret.
+impl fmt::Debug for VisitorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("VisitorKey(..)")
+    }
+}
+
+impl VisitorKey {
+    /// A stranger gets the id that the attempt makes. So the same attempt sent twice by somebody without a cookie (a double click
+    /// on the very first hold) is one visitor and one order, not two who take each other's seats. The attempt stands only in that
+    /// stranger's own form, and the key is the server's secret.
+    pub fn stranger(self, attempt: Attempt) -> VisitorId {
+        VisitorId(Uuid::new_v5(&self.0, attempt.0.as_bytes()))
+    }
+}
+
+/// Who is asking, strangers too.
 pub fn visitor_or_stranger(attempt: Attempt) -> VisitorId {
-    visitor().unwrap_or_else(|| {
-        let VisitorKey(key) = expect_context();
-        VisitorId(Uuid::new_v5(&key, attempt.0.as_bytes()))
-    })
+    visitor().unwrap_or_else(|| expect_context::<VisitorKey>().stranger(attempt))
 }
 
 /// The pass that the visitor carries for a show's waiting room, if it is the visitor's own.
 pub fn pass(office: &BoxOffice, show: ShowId, visitor: VisitorId) -> Option<Pass> {
-    let parts = use_context::<Parts>()?;
+    pass_of(&use_context::<Parts>()?, office, show, visitor)
+}
+
+/// The pass that a request carries.
+pub fn pass_of(parts: &Parts, office: &BoxOffice, show: ShowId, visitor: VisitorId) -> Option<Pass> {
     let carried = parts.headers.get_all(header::COOKIE).into_iter().filter_map(|cookies| cookies.to_str().ok());
     let name = pass_name(show);
     carried
@@ -142,8 +163,13 @@ pub fn do_not_store() {
 
 /// Whether a person's browser asked, who wants a page for an answer.
 pub fn wants_page() -> bool {
-    let accepts = use_context::<Parts>().and_then(|parts| parts.headers.get(header::ACCEPT).cloned());
-    accepts.is_some_and(|accepts| accepts.to_str().is_ok_and(|accepts| accepts.contains("text/html")))
+    use_context::<Parts>().is_some_and(|parts| takes_page(&parts.headers))
+}
+
+/// Whether an answer may be a page.
+pub fn takes_page(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
+    accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
 /// Says after how many seconds it is worth asking again.

@@ -40,10 +40,10 @@ pub async fn hold(
 ) -> Result<OrderId, Error> {
     let order = order_of(visitor, attempt);
     let place = pass.and_then(|pass| pass.place_for(show, visitor));
-    let wish = Wish { show, seats, visitor, order, place };
-    if let Some(refusal) = refusal::from_memory(office, &wish).await {
+    if let Some(refusal) = refusal::from_memory(office, visitor, show, &seats, place).await {
         return Err(refusal);
     }
+    let wish = Wish { show, seats, visitor, order, place };
     for _ in 0..ROUNDS {
         match holds::hold(&office.pool, &wish).await {
             Err(error) if error.on_constraint("orders_one_at_a_time") => {}
@@ -60,6 +60,19 @@ pub async fn hold(
         }
     }
     Err(Error::Unavailable)
+}
+
+/// Refuses a hold that [`hold`] would refuse without the database, with the nearest choice. `None`: ask [`hold`].
+pub async fn refuse_early(
+    office: &BoxOffice,
+    visitor: VisitorId,
+    show: ShowId,
+    seats: &Selection,
+    pass: Option<Pass>,
+) -> Option<Error> {
+    let place = pass.and_then(|pass| pass.place_for(show, visitor));
+    let refusal = refusal::from_memory(office, visitor, show, seats, place).await?;
+    Some(refusal::with_choice(office, show, refusal).await)
 }
 
 async fn answer(office: &BoxOffice, wish: &Wish, verdict: Verdict) -> Result<OrderId, Error> {

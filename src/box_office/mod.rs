@@ -30,7 +30,7 @@ use gateway::Gateway;
 
 pub use checkout::{Progress, pay};
 pub use fault::fault;
-pub use hold::hold;
+pub use hold::{hold, refuse_early};
 pub use incidents::{nobodys, settle};
 pub use prove::{prove, questions};
 pub use recover::{learn, reconcile, resume, returned};

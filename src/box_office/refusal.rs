@@ -8,28 +8,34 @@ use chrono::{DateTime, Utc};
 
 use super::BoxOffice;
 use crate::domain::Error;
-use crate::domain::ids::ShowId;
-use crate::domain::nearest::{Spot, nearest};
-use crate::domain::queue::Turn;
+use crate::domain::hold::Selection;
+use crate::domain::ids::{ShowId, VisitorId};
+use crate::domain::nearest::Choices;
+use crate::domain::queue::{Place, Turn};
 use crate::domain::seat::SeatNo;
 use crate::domain::show::SeatMap;
-use crate::store::holds::Wish;
 
 /// Refuses a hold when the show has a crowd of losers and its seats, as they were at most
 /// [`MAY_BE_OLD`](crate::store::snapshots::MAY_BE_OLD) ago, are not to be had. `None`: ask the database.
-pub(super) async fn from_memory(office: &BoxOffice, wish: &Wish) -> Option<Error> {
-    let snapshot = office.snapshots.for_losers(wish.show).await?;
+pub(super) async fn from_memory(
+    office: &BoxOffice,
+    visitor: VisitorId,
+    show: ShowId,
+    seats: &Selection,
+    place: Option<Place>,
+) -> Option<Error> {
+    let snapshot = office.snapshots.for_losers(show).await?;
     // The latest that the time can be: a hold that has lapsed by the database's clock is never taken for one that has not.
-    let refusal = refusal(&snapshot.map, snapshot.now_at_the_latest(), wish)?;
+    let refusal = refusal(&snapshot.map, snapshot.now_at_the_latest(), seats, place)?;
     // An attempt that won before has seats too, as long as nobody else has them.
-    if office.snapshots.has_seats(&snapshot, wish.visitor).await? {
+    if office.snapshots.has_seats(&snapshot, visitor).await? {
         return None;
     }
-    office.snapshots.lost(wish.show);
+    office.snapshots.lost(show);
     Some(refusal)
 }
 
-fn refusal(map: &SeatMap, now: DateTime<Utc>, wish: &Wish) -> Option<Error> {
+fn refusal(map: &SeatMap, now: DateTime<Utc>, wanted: &Selection, place: Option<Place>) -> Option<Error> {
     if map.show.sales_close_at <= now {
         return None;
     }
@@ -38,13 +44,13 @@ fn refusal(map: &SeatMap, now: DateTime<Utc>, wish: &Wish) -> Option<Error> {
         if !opening.is_open(now) {
             return Some(Error::NotOpenYet);
         }
-        let turn = wish.place.and_then(|place| opening.turn(place, now));
+        let turn = place.and_then(|place| opening.turn(place, now));
         if opening.per_minute.is_some() && matches!(turn, None | Some(Turn::Waits { .. })) {
             return Some(Error::NotYourTurn);
         }
     }
     let (mut seats, mut kept) = (Vec::new(), Vec::new());
-    for no in wish.seats.seats() {
+    for no in wanted.seats() {
         let seat = map.seat(*no)?;
         let free = map.show.hold_window.is_available(seat.status, seat.locked_at, now);
         if free { &mut kept } else { &mut seats }.push(*no);
@@ -58,13 +64,8 @@ pub async fn with_choice(office: &BoxOffice, show: ShowId, error: Error) -> Erro
     let wanted: Vec<SeatNo> = seats.iter().chain(&kept).copied().collect();
     // Without a choice the conflict is as true as with one.
     let snapshot = office.snapshots.get(show).await.ok().flatten();
-    let nearest = snapshot
-        .map_or_else(Vec::new, |snapshot| nearest(&wanted, snapshot.spots.get_or_init(|| spots(&snapshot.map))));
+    let nearest = snapshot.map_or_else(Vec::new, |snapshot| {
+        snapshot.choices.get_or_init(|| Choices::among(snapshot.map.spots())).nearest(&wanted)
+    });
     Error::SeatTaken { seats, kept, nearest }
-}
-
-/// Where everything stands; nothing when nothing is free, so that nobody searches for those who lose in a sold-out show.
-fn spots(map: &SeatMap) -> Vec<Spot> {
-    let spots = map.spots();
-    if spots.iter().any(|spot| spot.free) { spots } else { Vec::new() }
 }

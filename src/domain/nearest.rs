@@ -20,26 +20,53 @@ pub struct Spot {
     pub free: bool,
 }
 
-/// The nearest equal choice for `wanted`, out of all `spots` of the plan in reading order; empty when there is none.
-pub fn nearest(wanted: &[SeatNo], spots: &[Spot]) -> Vec<SeatNo> {
-    let asked: Vec<&Spot> = spots.iter().filter(|spot| wanted.contains(&spot.no)).collect();
-    let Some(first) = asked.first() else { return Vec::new() };
-    let count = asked.len();
-    let twice_mean = |value: fn(&Spot) -> i32| {
-        let sum: i32 = asked.iter().map(|spot| value(spot)).sum();
-        2 * sum / i32::try_from(count).unwrap_or(1)
-    };
-    let (row, column) = (twice_mean(|spot| spot.row), twice_mean(|spot| spot.column));
+/// A show's seats at one instant, arranged for those who look for a choice: in a rush that is done once for thousands.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// By seat number.
+    spots: Vec<Spot>,
+    /// In reading order.
+    free: Vec<Spot>,
+}
 
-    let free: Vec<&Spot> = spots.iter().filter(|spot| spot.free && spot.zone == first.zone).collect();
-    free.windows(count)
-        .filter(|run| run.windows(2).all(|pair| pair[0].row == pair[1].row && pair[0].column + 1 == pair[1].column))
-        .min_by_key(|run| {
-            let middle = run[0].column + run[count - 1].column;
-            ((2 * run[0].row - row).abs() * 2 + (middle - column).abs(), run[0].no)
-        })
-        .map(|run| run.iter().map(|spot| spot.no).collect())
-        .unwrap_or_default()
+impl Choices {
+    /// Of all spots of the plan, in reading order.
+    pub fn among(mut spots: Vec<Spot>) -> Self {
+        let free = spots.iter().copied().filter(|spot| spot.free).collect();
+        spots.sort_unstable_by_key(|spot| spot.no);
+        Self { spots, free }
+    }
+
+    /// The nearest equal choice for `wanted`; empty when there is none.
+    pub fn nearest(&self, wanted: &[SeatNo]) -> Vec<SeatNo> {
+        let spot = |no: &SeatNo| {
+            let index = self.spots.binary_search_by_key(no, |spot| spot.no).ok()?;
+            self.spots.get(index)
+        };
+        // Nothing is looked up for those who lose in a sold-out show.
+        if self.free.is_empty() {
+            return Vec::new();
+        }
+        let mut asked: Vec<&Spot> = wanted.iter().filter_map(spot).collect();
+        asked.sort_unstable_by_key(|spot| (spot.row, spot.column));
+        let Some(first) = asked.first() else { return Vec::new() };
+        let count = asked.len();
+        let twice_mean = |value: fn(&Spot) -> i32| {
+            let sum: i32 = asked.iter().map(|spot| value(spot)).sum();
+            2 * sum / i32::try_from(count).unwrap_or(1)
+        };
+        let (row, column) = (twice_mean(|spot| spot.row), twice_mean(|spot| spot.column));
+        self.free
+            .windows(count)
+            .filter(|run| run.iter().all(|spot| spot.zone == first.zone))
+            .filter(|run| run.windows(2).all(|pair| pair[0].row == pair[1].row && pair[0].column + 1 == pair[1].column))
+            .min_by_key(|run| {
+                let middle = run[0].column + run[count - 1].column;
+                ((2 * run[0].row - row).abs() * 2 + (middle - column).abs(), run[0].no)
+            })
+            .map(|run| run.iter().map(|spot| spot.no).collect())
+            .unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -49,13 +76,12 @@ mod tests {
     use super::*;
 
     /// Rows of five, seats 1.. in reading order; `taken` are not free.
-    fn hall(rows: i32, taken: &[i16]) -> Vec<Spot> {
-        (0..rows * 5)
-            .map(|index| {
-                let no = SeatNo(i16::try_from(index + 1).unwrap());
-                Spot { no, row: index / 5, column: index % 5 + 1, zone: 0, free: !taken.contains(&no.0) }
-            })
-            .collect()
+    fn hall(rows: i32, taken: &[i16]) -> Choices {
+        let spots = (0..rows * 5).map(|index| {
+            let no = SeatNo(i16::try_from(index + 1).unwrap());
+            Spot { no, row: index / 5, column: index % 5 + 1, zone: 0, free: !taken.contains(&no.0) }
+        });
+        Choices::among(spots.collect())
     }
 
     fn numbers(seats: &[SeatNo]) -> Vec<i16> {
@@ -64,18 +90,20 @@ mod tests {
 
     #[test]
     fn prefers_the_same_row_next_to_what_was_wanted() {
-        assert_eq!(numbers(&nearest(&[SeatNo(7), SeatNo(8)], &hall(3, &[7]))), [8, 9]);
+        assert_eq!(numbers(&hall(3, &[7]).nearest(&[SeatNo(7), SeatNo(8)])), [8, 9]);
     }
 
     #[test]
     fn goes_to_the_next_row_when_the_row_is_full_and_stays_together() {
-        assert_eq!(numbers(&nearest(&[SeatNo(7), SeatNo(8)], &hall(3, &[6, 8, 10]))), [2, 3]);
+        assert_eq!(numbers(&hall(3, &[6, 8, 10]).nearest(&[SeatNo(7), SeatNo(8)])), [2, 3]);
     }
 
     #[test]
     fn says_nothing_when_no_equal_choice_is_left() {
-        assert!(nearest(&[SeatNo(1), SeatNo(2)], &hall(1, &[2, 4])).is_empty());
-        assert!(nearest(&[], &hall(1, &[])).is_empty());
+        assert!(hall(1, &[2, 4]).nearest(&[SeatNo(1), SeatNo(2)]).is_empty());
+        assert!(hall(1, &[1, 2, 3, 4, 5]).nearest(&[SeatNo(1)]).is_empty());
+        assert!(hall(1, &[]).nearest(&[]).is_empty());
+        assert!(hall(1, &[]).nearest(&[SeatNo(99)]).is_empty());
     }
 
     proptest! {
@@ -84,9 +112,9 @@ mod tests {
             taken in prop::collection::vec(1i16..=40, 0..30),
             wanted in prop::collection::btree_set(1i16..=40, 1..5),
         ) {
-            let spots = hall(8, &taken);
+            let hall = hall(8, &taken);
             let wanted: Vec<SeatNo> = wanted.into_iter().map(SeatNo).collect();
-            let choice = nearest(&wanted, &spots);
+            let choice = hall.nearest(&wanted);
             if !choice.is_empty() {
                 prop_assert_eq!(choice.len(), wanted.len());
                 prop_assert!(choice.iter().all(|no| !taken.contains(&no.0)));

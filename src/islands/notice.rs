@@ -8,7 +8,7 @@ use web_sys::{Event, HtmlElement, ScrollIntoViewOptions, ScrollLogicalPosition};
 use super::browser::{find, on, set_attribute, set_hidden};
 use super::grid::Grid;
 use super::picker::{Shared, set_text, show_picks};
-use crate::domain::nearest::nearest;
+use crate::domain::nearest::Choices;
 use crate::domain::seat::{SeatNo, taken_words};
 
 fn parts() -> Option<(HtmlElement, HtmlElement, HtmlElement)> {
@@ -58,7 +58,7 @@ pub fn tell(text: &str) {
 /// Names the taken seats, what is still picked, and the nearest equal choice; `refused` when a hold was.
 pub fn tell_taken(grid: &Grid, wanted: &[SeatNo], taken: &[SeatNo], refused: bool) {
     let Some((notice, words, offer)) = parts() else { return };
-    let choice = nearest(wanted, &grid.spots());
+    let choice = Choices::among(grid.spots()).nearest(wanted);
     set_hidden(&offer, choice.is_empty());
     if !choice.is_empty() {
         let numbers = choice.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");

@@ -14,7 +14,7 @@ use crate::domain::cinema::Cinema;
 use crate::domain::hold::MOST_SEATS;
 use crate::domain::ids::{ShowId, VisitorId};
 use crate::domain::local_time::WallClock;
-use crate::domain::nearest::nearest;
+use crate::domain::nearest::Choices;
 use crate::domain::order::{Order, OrderState};
 use crate::domain::seat::SeatNo;
 use crate::domain::show::{SeatMap, Show};
@@ -216,7 +216,7 @@ fn taken_notice(map: &SeatMap, refusal: Option<Error>) -> impl IntoView + use<> 
         Some(Error::SeatTaken { seats, kept, .. }) => {
             let wanted: Vec<SeatNo> = seats.iter().chain(kept).copied().collect();
             let words = seat::taken_words(&plan.names(seats), seats.len(), true, &plan.names(kept));
-            (words, nearest(&wanted, &map.spots()))
+            (words, Choices::among(map.spots()).nearest(&wanted))
         }
         Some(Error::AlreadyYours { seats, .. }) => {
             (format!("You hold {} already, so none was held anew.", plan.names(seats)), Vec::new())

@@ -26,8 +26,8 @@ use tower_sessions::cookie::{Key, SameSite};
 use tower_sessions::{Expiry, SessionManagerLayer};
 
 use super::Site;
+use super::early::{self, Door};
 use super::limits::{self, Limits};
-use crate::box_office::BoxOffice;
 use crate::domain::Error;
 use crate::store::visitors::Visitors;
 
@@ -49,8 +49,8 @@ const ONE_PACKET: u64 = 1_000;
 const REMEMBERED: CookieAge = CookieAge::days(30);
 
 /// For pages and commands: who is asking, and whether this site asked.
-pub fn for_visitors(routes: Router, office: &Arc<BoxOffice>, site: &Site, limits: &Arc<Limits>) -> Router {
-    let sessions = SessionManagerLayer::new(Visitors::new(office.pool.clone()))
+pub fn for_visitors(routes: Router, door: &Door, site: &Site, limits: &Arc<Limits>) -> Router {
+    let sessions = SessionManagerLayer::new(Visitors::new(door.office.pool.clone()))
         .with_name("matinee")
         .with_http_only(true)
         .with_secure(site.secure_cookie)
@@ -59,8 +59,12 @@ pub fn for_visitors(routes: Router, office: &Arc<BoxOffice>, site: &Site, limits
         .with_expiry(Expiry::OnInactivity(REMEMBERED))
         // A made-up id is a stranger, without asking the database.
         .with_signed(Key::from(&site.cookie_key));
-    // Innermost: inside the session, which says who it is.
-    routes.layer(axum::middleware::from_fn_with_state(Arc::clone(limits), limits::by_visitor)).layer(
+    // Innermost, inside of the session, which says who it is: the shares, and inside of them the early no, which costs less than a
+    // yes and still something.
+    let routes = routes
+        .layer(axum::middleware::from_fn_with_state(door.clone(), early::refuse))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(limits), limits::by_visitor));
+    routes.layer(
         ServiceBuilder::new()
             // First, so that a body that is too large is not read by anybody who would keep it.
             .layer(axum::middleware::from_fn(refuse_large))

@@ -13,10 +13,13 @@ use axum::response::{IntoResponse, Response};
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use ipnet::{IpNet, Ipv6Net};
+use server_fn::ServerFn;
+use tokio::sync::Semaphore;
 use tower_sessions::Session;
 use tower_sessions::session::Id;
 
 use super::seats::refused;
+use crate::api::Pay;
 use crate::domain::Error;
 
 /// How many seconds' worth may come at once: a person who comes back to a page with ten pictures is no flood.
@@ -26,6 +29,14 @@ const READS: u32 = 10;
 /// Requests that are at work or wait for a connection to the database, of all addresses together. At three thousand a second
 /// that is a second's work: whoever came behind it would wait longer than people do.
 pub const MOST_AT_ONCE: usize = 4_096;
+/// Commands a second from one address that is not yet asked to wait behind others; five times as many at once. A person who picks
+/// and goes back has less.
+const SELDOM: u32 = 2;
+/// Commands of those who ask more often that are at work at the same time: enough for what their shares allow, and so few that
+/// whoever asks seldom waits for a few of them at most, and not for the whole storm.
+const LANE: usize = 8;
+/// Longer than a storm of a thousand takes to pass; whoever has waited so long is told to come again.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How often what is known of addresses and visitors who have gone is forgotten.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
@@ -48,6 +59,8 @@ pub struct Limits {
     visitors: Option<DefaultKeyedRateLimiter<Id>>,
     commands: Option<DefaultKeyedRateLimiter<IpNet>>,
     reads: Option<DefaultKeyedRateLimiter<IpNet>>,
+    seldom: Option<DefaultKeyedRateLimiter<IpNet>>,
+    lane: Semaphore,
     trusted: Vec<IpNet>,
     swept: Mutex<Instant>,
 }
@@ -66,6 +79,8 @@ impl Limits {
             reads: of_address.map(|share| {
                 RateLimiter::keyed(quota(share.saturating_mul(NonZeroU32::MIN.saturating_add(READS - 1))))
             }),
+            seldom: of_address.and(NonZeroU32::new(SELDOM)).map(|share| RateLimiter::keyed(quota(share))),
+            lane: Semaphore::new(LANE),
             trusted: shares.trusted.clone(),
             swept: Mutex::new(Instant::now()),
         })
@@ -92,6 +107,11 @@ impl Limits {
         }
     }
 
+    /// Whether an address has sent more commands of late than a person does.
+    fn asks_often(&self, origin: IpNet) -> bool {
+        self.seldom.as_ref().is_some_and(|seldom| seldom.check_key(&origin).is_err())
+    }
+
     /// Forgets whoever has all of a share again. Nobody has to do this: whoever comes first after a while does.
     fn sweep(&self) {
         {
@@ -104,7 +124,7 @@ impl Limits {
         if let Some(visitors) = &self.visitors {
             visitors.retain_recent();
         }
-        for addresses in self.commands.iter().chain(&self.reads) {
+        for addresses in self.commands.iter().chain(&self.reads).chain(&self.seldom) {
             addresses.retain_recent();
         }
     }
@@ -127,19 +147,31 @@ fn over<K: Clone + Eq + std::hash::Hash>(share: &DefaultKeyedRateLimiter<K>, key
     Some(([(header::RETRY_AFTER, seconds.to_string())], refused(&Error::TooManyRequests)).into_response())
 }
 
-/// For everything: what one address may ask for. Outside of all that costs something.
+/// For everything: what one address may ask for. Outside of all that costs something. Within their share, those who ask often
+/// wait in a lane of their own, so that a storm of them does not stand before whoever asks seldom.
 pub async fn by_address(State(limits): State<Arc<Limits>>, request: Request, next: Next) -> Response {
     let share = if is_command(&request) { &limits.commands } else { &limits.reads };
     if let Some(share) = share {
         limits.sweep();
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        if let Some(origin) = limits.origin(peer, request.headers())
-            && let Some(refusal) = over(share, &origin)
-        {
-            return refusal;
+        if let Some(origin) = limits.origin(peer, request.headers()) {
+            if let Some(refusal) = over(share, &origin) {
+                return refusal;
+            }
+            if takes_turns(&request) && limits.asks_often(origin) {
+                let Ok(Ok(_turn)) = tokio::time::timeout(LONGEST_WAIT, limits.lane.acquire()).await else {
+                    return overloaded();
+                };
+                return next.run(request).await;
+            }
         }
     }
     next.run(request).await
+}
+
+/// Commands that the database answers. A payment waits for the card processor, and would keep others waiting for that.
+fn takes_turns(request: &Request) -> bool {
+    is_command(request) && request.uri().path() != Pay::PATH
 }
 
 /// For commands, inside of the session: what one visitor may ask for. A stranger has no share yet, only an address.

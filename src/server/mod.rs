@@ -2,6 +2,7 @@
 
 pub mod commands;
 pub mod config;
+mod early;
 pub mod embedded;
 mod incidents;
 mod layers;
@@ -41,6 +42,7 @@ use crate::box_office::BoxOffice;
 use crate::pages::{App, shell};
 use crate::request::{SecureCookie, VisitorKey};
 use crate::store::pool;
+use early::Door;
 use limits::{Limits, Shares};
 pub use processor::Processor;
 pub use run::{Failure, run};
@@ -112,7 +114,8 @@ pub fn router(office: Arc<BoxOffice>, site: &Site, processor: &Processor) -> Rou
     // Outside of what is for visitors: no cookie, and a form that comes back from the processor comes from elsewhere.
     let desk = processor::routes(Arc::clone(&office), processor);
     let limits = Limits::new(&site.shares);
-    let visited = layers::for_visitors(visited, &office, site, &limits);
+    let door = Door { office: Arc::clone(&office), strangers: site.visitor_key() };
+    let visited = layers::for_visitors(visited, &door, site, &limits);
     let rendered = visited.merge(data).method_not_allowed_fallback(wrong_method);
     layers::for_all(layers::bounded(layers::compressed(rendered)).merge(files).merge(desk), &limits)
 }

@@ -1,12 +1,15 @@
 //! Fair shares at the door: a flood is refused with the time after which to try again, and everybody else is served.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use matinee::server::limits::Shares;
 use reqwest::StatusCode;
 
 use crate::browser::{Browser, JSON, hold_form, serve, serve_in_shares};
-use crate::support::Cinema;
+use crate::support::{Cinema, all_at_once};
 
 fn shares(by_visitor: u32, by_address: u32) -> Shares {
     let trusted = vec!["127.0.0.1/32".parse().unwrap()];
@@ -54,7 +57,7 @@ async fn one_address_cannot_have_the_share_of_others() {
     );
     assert_eq!(page.await.status, StatusCode::OK);
     // After a moment the share is there again.
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(asks_from(&Browser::at(site), "198.51.100.1", show, 50).await, (StatusCode::OK, None));
     cinema.proves().await;
 }
@@ -119,7 +122,7 @@ async fn an_overloaded_server_refuses_at_once_and_recovers() {
     const CROWD: usize = 5_000;
     let cinema = Cinema::open().await;
     let show = cinema.show_of(6).await;
-    let far = cinema.office_far_away(std::time::Duration::from_millis(200)).await;
+    let far = cinema.office_far_away(Duration::from_millis(200)).await;
     let site = serve(&far).await;
     let start = std::time::Instant::now();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -144,7 +147,50 @@ async fn an_overloaded_server_refuses_at_once_and_recovers() {
     }
     println!("{answered} answered, {refused} refused, {cut} not connected, in {:?}", start.elapsed());
     assert!(answered > 0 && refused > 0);
-    assert!(start.elapsed() < std::time::Duration::from_secs(60));
+    assert!(start.elapsed() < Duration::from_secs(60));
     assert_eq!(Browser::at(site).get(&format!("/shows/{show}")).await.status, StatusCode::OK);
+    cinema.proves().await;
+}
+
+/// Sixty ask from one address at once, and the database is far away: they take turns, and whoever comes from elsewhere in the midst
+/// of them is answered as if they were not there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_seldom_does_not_wait_behind_a_storm() {
+    const STORM: i16 = 60;
+    const AWAY: Duration = Duration::from_millis(40);
+    let cinema = Cinema::open().await;
+    let show = cinema.show_of(100).await;
+    let far = cinema.office_far_away(AWAY).await;
+    let site = serve_in_shares(&far, shares(0, 100)).await;
+    // Others were here before: there are connections to the database, and they know the statements.
+    let earlier = (0..24_i16)
+        .map(|nth| async move { asks_from(&Browser::at(site), &format!("203.0.113.{nth}"), show, 71 + nth).await.0 });
+    assert!(all_at_once(earlier).await.iter().all(|status| *status == StatusCode::OK));
+    let done = Arc::new(AtomicUsize::new(0));
+    let storm = (1..=STORM).map(|seat| {
+        let done = Arc::clone(&done);
+        tokio::spawn(async move {
+            let answer = asks_from(&Browser::at(site), "198.51.100.1", show, seat).await;
+            done.fetch_add(1, Ordering::SeqCst);
+            answer
+        })
+    });
+    let storm: Vec<_> = storm.collect();
+    tokio::time::sleep(AWAY).await;
+    let asked = Instant::now();
+    assert_eq!(asks_from(&Browser::at(site), "198.51.100.2", show, 69).await.0, StatusCode::OK);
+    let took = asked.elapsed();
+    let before = done.load(Ordering::SeqCst);
+    assert!(before < 40, "{before} of {STORM} were, in {took:?}, answered before somebody who came from elsewhere");
+    let (mut held, mut told_to_wait) = (0, 0);
+    for answer in storm {
+        match answer.await.unwrap() {
+            (StatusCode::OK, None) => held += 1,
+            (StatusCode::SERVICE_UNAVAILABLE, Some(_)) => told_to_wait += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    println!("{before} before, after {took:?}; {held} held, {told_to_wait} told to come again");
+    assert!(held > 8 && told_to_wait > 0, "{held} held, {told_to_wait} told to come again");
     cinema.proves().await;
 }

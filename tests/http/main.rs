@@ -10,6 +10,7 @@ mod bad_input;
 mod browser;
 mod commands;
 mod cross_site;
+mod early;
 mod hangs_up;
 mod incidents;
 mod killed;

@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::OnceCell;
 
 use crate::domain::ids::{OrderId, VisitorId};
-use crate::domain::nearest::Spot;
+use crate::domain::nearest::Choices;
 use crate::domain::show::SeatMap;
 
 /// A show's seats, read at one instant.
@@ -32,7 +32,7 @@ pub struct Snapshot {
     /// The same, compressed with brotli.
     pub brotli: OnceLock<Bytes>,
     /// Where everything stands and what was free when it was read, for those who lost and want the nearest choice.
-    pub spots: OnceLock<Vec<Spot>>,
+    pub choices: OnceLock<Choices>,
     /// The map's rows as HTML, for somebody who holds and picked nothing.
     pub rows: OnceLock<Arc<str>>,
 }
@@ -40,8 +40,8 @@ pub struct Snapshot {
 impl Snapshot {
     pub(super) fn new(map: SeatMap, orders: Vec<OrderId>, asked_at: Instant) -> Self {
         let version = version(&map);
-        let (owners, json, brotli, spots, rows) = Default::default();
-        Self { map, version, orders, owners, asked_at, json, brotli, spots, rows }
+        let (owners, json, brotli, choices, rows) = Default::default();
+        Self { map, version, orders, owners, asked_at, json, brotli, choices, rows }
     }
 
     /// The latest that the database's clock can show now. A hold that has not lapsed by this time has not lapsed: the clock

@@ -1,0 +1,74 @@
+//! The fast no, said at the door: in a crowd of losers most holds cannot win, and for those the server function with all that
+//! surrounds it is more work than the answer. What is said here is what it would say, in its own form. Whatever is not a sure
+//! no passes on untouched, and so does a form without a script, whose answer is a page.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use server_fn::codec::{FromReq, PostUrl};
+use server_fn::error::FromServerFnError;
+use server_fn::response::Res;
+use server_fn::{ContentType, ServerFn};
+
+use crate::api::HoldSeats;
+use crate::box_office::{self, BoxOffice};
+use crate::domain::Error;
+use crate::domain::hold::Selection;
+use crate::domain::ids::{Attempt, ShowId};
+use crate::request::{self, VisitorKey};
+
+/// A hold of ten seats has a third of this. Larger ones are the server function's to refuse.
+const MOST_FORM: usize = 2 * 1024;
+
+/// What the door knows.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// Has the snapshots.
+    pub office: Arc<BoxOffice>,
+    /// Makes visitors out of strangers.
+    pub strangers: VisitorKey,
+}
+
+/// For holds, inside of the session: refuses those that cannot win.
+pub async fn refuse(State(door): State<Door>, request: Request, next: Next) -> Response {
+    if !is_a_programs_hold(&request) {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let Ok(form) = to_bytes(body, MOST_FORM).await else {
+        return (StatusCode::BAD_REQUEST, "This form ended before it was complete.").into_response();
+    };
+    // Cheap: the bytes are shared. What cannot be read is the server function's to name.
+    let asked: Result<_, Error> =
+        <HoldSeats as FromReq<PostUrl, _, _>>::from_req(Request::new(Body::from(form.clone()))).await;
+    if let Ok(asked) = asked
+        && let Some(refusal) = refusal(&door, &parts, asked).await
+    {
+        return Response::<Body>::error_response(HoldSeats::PATH, refusal.ser());
+    }
+    next.run(Request::from_parts(parts, Body::from(form))).await
+}
+
+/// Small, complete and by a program that wants no page.
+fn is_a_programs_hold(request: &Request) -> bool {
+    let said = |name: header::HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
+    request.method() == Method::POST
+        && request.uri().path() == HoldSeats::PATH
+        && !request::takes_page(request.headers())
+        && said(header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with(PostUrl::CONTENT_TYPE))
+        && said(header::CONTENT_LENGTH)
+            .and_then(|length| length.parse().ok())
+            .is_some_and(|length: usize| length <= MOST_FORM)
+}
+
+async fn refusal(door: &Door, parts: &axum::http::request::Parts, asked: HoldSeats) -> Option<Error> {
+    let HoldSeats { show, seats, attempt } = asked;
+    let (show, seats) = (ShowId(show), Selection::new(seats).ok()?);
+    let visitor = request::visitor_of(parts).unwrap_or_else(|| door.strangers.stranger(Attempt(attempt)));
+    let pass = request::pass_of(parts, &door.office, show, visitor);
+    box_office::refuse_early(&door.office, visitor, show, &seats, pass).await
+}
