@@ -62,7 +62,7 @@ pub async fn hold(
     Err(Error::Unavailable)
 }
 
-/// Refuses a hold that [`hold`] would refuse without the database, with the nearest choice. `None`: ask [`hold`].
+/// Refuses a hold that [`hold`] would refuse without the database. `None`: ask [`hold`].
 pub async fn refuse_early(
     office: &BoxOffice,
     visitor: VisitorId,
@@ -71,8 +71,7 @@ pub async fn refuse_early(
     pass: Option<Pass>,
 ) -> Option<Error> {
     let place = pass.and_then(|pass| pass.place_for(show, visitor));
-    let refusal = refusal::from_memory(office, visitor, show, seats, place).await?;
-    Some(refusal::with_choice(office, show, refusal).await)
+    refusal::from_memory(office, visitor, show, seats, place).await
 }
 
 async fn answer(office: &BoxOffice, wish: &Wish, verdict: Verdict) -> Result<OrderId, Error> {

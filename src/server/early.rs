@@ -1,16 +1,17 @@
 //! The fast no, said at the door: in a crowd of losers most holds cannot win, and for those the server function with all that
-//! surrounds it is more work than the answer. What is said here is what it would say, in its own form. Whatever is not a sure
-//! no passes on untouched, and so does a form without a script, whose answer is a page.
+//! surrounds it is more work than the answer. What is said here is what it would say, in its own form: to a script as JSON, to a form
+//! without one as the way back to the page with the refusal in its address. Whatever is not a sure no passes on untouched.
 
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use server_fn::codec::{FromReq, PostUrl};
-use server_fn::error::FromServerFnError;
+use server_fn::error::{FromServerFnError, ServerFnUrlError};
 use server_fn::response::Res;
 use server_fn::{ContentType, ServerFn};
 
@@ -35,7 +36,7 @@ pub struct Door {
 
 /// For holds, inside of the session: refuses those that cannot win.
 pub async fn refuse(State(door): State<Door>, request: Request, next: Next) -> Response {
-    if !is_a_programs_hold(&request) {
+    if !is_a_hold(&request) {
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
@@ -48,27 +49,40 @@ pub async fn refuse(State(door): State<Door>, request: Request, next: Next) -> R
     if let Ok(asked) = asked
         && let Some(refusal) = refusal(&door, &parts, asked).await
     {
-        return Response::<Body>::error_response(HoldSeats::PATH, refusal.ser());
+        return said(&parts, refusal);
     }
     next.run(Request::from_parts(parts, Body::from(form))).await
 }
 
-/// Small, complete and by a program that wants no page.
-fn is_a_programs_hold(request: &Request) -> bool {
+/// Small and complete.
+fn is_a_hold(request: &Request) -> bool {
     let said = |name: header::HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
     request.method() == Method::POST
         && request.uri().path() == HoldSeats::PATH
-        && !request::takes_page(request.headers())
         && said(header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with(PostUrl::CONTENT_TYPE))
         && said(header::CONTENT_LENGTH)
             .and_then(|length| length.parse().ok())
             .is_some_and(|length: usize| length <= MOST_FORM)
 }
 
-async fn refusal(door: &Door, parts: &axum::http::request::Parts, asked: HoldSeats) -> Option<Error> {
+async fn refusal(door: &Door, parts: &Parts, asked: HoldSeats) -> Option<Error> {
     let HoldSeats { show, seats, attempt } = asked;
     let (show, seats) = (ShowId(show), Selection::new(seats).ok()?);
     let visitor = request::visitor_of(parts).unwrap_or_else(|| door.strangers.stranger(Attempt(attempt)));
     let pass = request::pass_of(parts, &door.office, show, visitor);
-    box_office::refuse_early(&door.office, visitor, show, &seats, pass).await
+    let refusal = box_office::refuse_early(&door.office, visitor, show, &seats, pass).await?;
+    // A page shows the choice on its map.
+    let choice = !request::takes_page(&parts.headers);
+    Some(if choice { box_office::with_choice(&door.office, show, refusal).await } else { refusal })
+}
+
+/// As a server function says it.
+fn said(parts: &Parts, refusal: Error) -> Response {
+    let mut answer = Response::<Body>::error_response(HoldSeats::PATH, refusal.ser());
+    if request::takes_page(&parts.headers) {
+        let from = parts.headers.get(header::REFERER).and_then(|from| from.to_str().ok()).unwrap_or("/");
+        let back = ServerFnUrlError::new(HoldSeats::PATH, refusal).to_url(from);
+        answer.redirect(back.as_ref().map_or(from, |url| url.as_str()));
+    }
+    answer
 }
