@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{FromRef, Request, State};
 use axum::handler::HandlerWithoutStateExt as _;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn};
@@ -70,6 +70,16 @@ impl Site {
     }
 }
 
+/// What the pages' routes have for a state.
+#[derive(Clone)]
+struct SharedOptions(Arc<LeptosOptions>);
+
+impl FromRef<SharedOptions> for LeptosOptions {
+    fn from_ref(SharedOptions(options): &SharedOptions) -> Self {
+        Self::clone(options)
+    }
+}
+
 /// Every address of the site, behind its layers.
 pub fn router(office: Arc<BoxOffice>, site: &Site, processor: &Processor) -> Router {
     let context = {
@@ -83,15 +93,19 @@ pub fn router(office: Arc<BoxOffice>, site: &Site, processor: &Processor) -> Rou
         }
     };
     let (pages, _) = generate_route_list_with_exclusions_and_ssg_and_context(App, None, context.clone());
-    let options = site.leptos.clone();
-    let document = move || shell(options.clone());
+    // Shared: a route is cloned for each request, with all that it knows.
+    let options = SharedOptions(Arc::new(site.leptos.clone()));
+    let document = {
+        let SharedOptions(options) = options.clone();
+        move || shell(LeptosOptions::clone(&options))
+    };
     let root = site.leptos.site_root.to_string();
     let root = Path::new(&root);
 
     let visited = Router::new()
-        .leptos_routes_with_context(&site.leptos, pages, context.clone(), document.clone())
+        .leptos_routes_with_context(&options, pages, context.clone(), document.clone())
         .fallback(render_app_async_with_context(context, document))
-        .with_state(site.leptos.clone())
+        .with_state(options)
         .merge(Router::new().route("/shows/{show}/mine", get(seats::mine)).with_state(Arc::clone(&office)));
 
     let streams = live::Streams { office: Arc::clone(&office), closing: site.closing.clone() };
