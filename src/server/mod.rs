@@ -2,6 +2,7 @@
 
 pub mod commands;
 pub mod config;
+mod connections;
 mod early;
 pub mod embedded;
 mod incidents;

@@ -1,6 +1,5 @@
 //! Serving: from the first connection to the last, with all that runs beside the requests.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::config::Options;
 use super::opening::{Open, demo_cinema, office};
 use super::run::Failure;
-use super::{Site, incidents, router};
+use super::{Site, connections, incidents, router};
 use crate::box_office::{self, demo};
 use crate::store::cinemas;
 
@@ -67,14 +66,13 @@ pub async fn serve(
     println!("Matinee is open: http://{address}");
     tracing::info!(%address, "serving");
     // The signal is awaited twice: once to stop taking requests, once to bound what those under way may take.
-    let app = app.into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(listener, app).with_graceful_shutdown(async move {
+    let stop = async move {
         stop_signal().await;
         // The live maps end first: no request of a person is cut off by that.
         closing.cancel();
-    });
+    };
     tokio::select! {
-        served = std::future::IntoFuture::into_future(server) => served?,
+        () = connections::serve(listener, app, stop) => {}
         () = async { stop_signal().await; tokio::time::sleep(GRACE).await } => tracing::warn!("requests were cut off after {GRACE:?}"),
         // Beside the requests, as long as there are any.
         () = box_office::recover::keep_recovering(&office) => {}
